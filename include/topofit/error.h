@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * error - why an operation failed, on the caller's stack.
+ *
+ * A "no" is a value (see reason.h), a failure is a struct error, a bug is an assert. A fallible
+ * function returns 0 or a negative error code and takes `struct error *err` as its last argument:
+ * it starts zeroed, is never NULL, is written only on failure, and needs no freeing. Outputs are
+ * written only on success. The first error wins; callers add context with error_wrap().
+ */
+#ifndef TOPOFIT_ERROR_H
+#define TOPOFIT_ERROR_H
+
+/* A code exists only because some caller branches on it. */
+#define ERROR_CODES(X) \
+    X(INVALID, "invalid")     /* the input is wrong: reject it, do not retry */ \
+    X(LIMIT, "limit")         /* the input is too big or too many */ \
+    X(NOT_FOUND, "not found") /* no such object */ \
+    X(CONFLICT, "conflict")   /* the state moved on: look again, then retry */ \
+    X(GONE, "gone")           /* the watch position is too old: list again */ \
+    X(DENIED, "denied")       /* credentials or rights are missing */ \
+    X(TIMEOUT, "timeout")     /* no answer in time: back off, then retry */ \
+    X(IO, "i/o")              /* the connection or the file failed: back off, then retry */ \
+    X(BUSY, "busy")           /* too much work in flight: the caller may ask again */
+
+enum error_code {
+    ERR_NONE = 0,
+#define X(name, text) ERR_##name,
+    ERROR_CODES(X)
+#undef X
+};
+
+#define ERROR_TEXT_MAX 480
+
+struct error {
+    enum error_code code;
+    char text[ERROR_TEXT_MAX]; /* one line, no trailing full stop or newline; may be cut */
+};
+
+/*
+ * Record a failure.
+ *
+ * err     must be empty: an error is set once, where it happens.
+ * return  the negative code, so that a failure is one line: return error_set(err, ERR_IO, ...).
+ */
+int error_set(struct error *err, enum error_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/*
+ * Put context in front of a recorded failure: "config /etc/x.yaml: line 3: unknown key".
+ *
+ * err     must be set.
+ * return  the negative code of err.
+ */
+int error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Forget a failure that was dealt with, so that err can be used again. */
+void error_clear(struct error *err);
+
+/* The name of a code for people and metrics; "none" for ERR_NONE. Static storage. */
+const char *error_name(enum error_code code);
+
+#endif

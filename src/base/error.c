@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* error - why an operation failed, on the caller's stack. */
+#include "topofit/error.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int error_set(struct error *err, enum error_code code, const char *format, ...)
+{
+    va_list args;
+
+    assert(err->code == ERR_NONE && code != ERR_NONE);
+    err->code = code;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return -(int)code;
+}
+
+int error_wrap(struct error *err, const char *format, ...)
+{
+    char inner[ERROR_TEXT_MAX];
+    va_list args;
+    size_t used;
+
+    assert(err->code != ERR_NONE);
+    memcpy(inner, err->text, sizeof inner);
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    used = strlen(err->text);
+    snprintf(err->text + used, sizeof err->text - used, ": %s", inner);
+    return -(int)err->code;
+}
+
+void error_clear(struct error *err)
+{
+    err->code = ERR_NONE;
+    err->text[0] = '\0';
+}
+
+const char *error_name(enum error_code code)
+{
+    switch (code) {
+    case ERR_NONE:
+        return "none";
+#define X(name, text) \
+    case ERR_##name: \
+        return text;
+        ERROR_CODES(X)
+#undef X
+    }
+    return "none";
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * grant - what pods hold: the record of one pod, and the sums on one node.
+ *
+ * An allocation is what the pod's record says: per container the devices and amounts. Containers
+ * that never run together share devices, so what the pod books on a device at a time is less than
+ * the sum of its lines; allocation_grants() does that arithmetic, in this one place.
+ */
+#ifndef TOPOFIT_GRANT_H
+#define TOPOFIT_GRANT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topofit/isolation_mode.h"
+#include "topofit/node.h"
+#include "topofit/request.h"
+
+/* One line of a record: a container on a device. */
+struct allocated_device {
+    char *id;
+    uint64_t memory_mib;
+    uint16_t cores;
+    uint16_t slots;
+    enum isolation_mode mode;
+};
+
+struct allocated_container {
+    char *name;
+    enum container_kind kind;
+    struct allocated_device *devices; /* empty for a container without devices */
+    size_t device_count;
+};
+
+struct allocation {
+    char *node;
+    struct allocated_container *containers; /* all containers of the pod, in order */
+    size_t container_count;
+    enum tier tier; /* worst tier inside a container's set; TIER_INTERCONNECT for single devices */
+    bool degraded;  /* the set search hit a limit */
+};
+
+void allocation_init(struct allocation *allocation);
+void allocation_clear(struct allocation *allocation);
+void allocation_copy(const struct allocation *from, struct allocation *out);
+bool allocation_equal(const struct allocation *a, const struct allocation *b);
+struct allocated_container *allocation_add_container(struct allocation *allocation,
+                                                     const char *name, enum container_kind kind);
+struct allocated_device *allocation_add_device(struct allocated_container *container,
+                                               const char *id);
+
+/* One pod's holding on one device, over all its containers. */
+struct grant {
+    const char *id; /* borrowed from the allocation */
+    uint64_t memory_mib;
+    uint16_t cores;
+    uint16_t slots;
+    enum isolation_mode mode;
+};
+
+/*
+ * What a pod books on each device: the greatest of its phases (each init container with the
+ * sidecars started before it; then all apps with all sidecars).
+ *
+ * init_done  the init containers have ended: only the last phase counts.
+ * out        caller's array of `max` grants, in order of first mention.
+ * return     how many were written; further devices than `max` are left out.
+ * source     docs/concepts/requests.md#phases
+ */
+size_t allocation_grants(const struct allocation *allocation, bool init_done, struct grant *out,
+                         size_t max);
+
+/* What is in use on one device, summed over pods. */
+struct device_use {
+    uint64_t memory_mib;
+    uint32_t cores;
+    uint16_t slots;           /* tenants */
+    enum isolation_mode mode; /* of its tenants; ISOLATION_NONE when idle */
+    bool exclusive;           /* a tenant holds all cores: nobody may join */
+    bool conflicted;          /* its records exceed it or mix modes: no new tenant until cured */
+};
+
+/* What is in use on one node. */
+struct node_use {
+    unsigned device_count; /* equals the node's */
+    struct device_use devices[DEVICE_MAX];
+    uint32_t unattributed; /* devices taken by pods whose record cannot tell which */
+};
+
+/*
+ * Add one grant to the sums of its device, keeping `mode`, `exclusive` and `conflicted` right.
+ * Sums beyond the device are kept as they are and mark it conflicted: both records are true.
+ */
+void node_use_add(struct node_use *use, const struct node *node, const struct grant *grant);
+
+#endif

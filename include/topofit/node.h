@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node - a node, its devices and what it says about itself.
+ *
+ * A node is built by a dialect, then published and never changed again: an update builds a new
+ * one and swaps the pointer. Reference counted atomically, so readers need no lock.
+ *
+ * Invariants once published: device_count <= DEVICE_MAX; device ids are unique and not empty;
+ * devices are ordered by index, then id; graph is never NULL and has n == device_count.
+ */
+#ifndef TOPOFIT_NODE_H
+#define TOPOFIT_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topofit/device_class.h"
+#include "topofit/peers.h"
+#include "topofit/text.h"
+
+struct device {
+    char *id; /* UUID as the node reports it */
+    unsigned index;
+    const struct device_class *class; /* borrowed from the class table */
+    struct text *product;             /* shared; "" when the node gives none */
+    char *bus_id;                     /* "" when the node gives none */
+    uint64_t memory_mib;
+    uint16_t cores; /* core units, usually 100 */
+    uint16_t slots; /* tenants that may share the device */
+    int numa;       /* NUMA_UNKNOWN when the node gives none */
+    bool healthy;
+    bool cordoned; /* an administrator takes no new pods on it */
+};
+
+/* Labels of a node, sorted by key. Keys and values are shared with other nodes. */
+struct label_set {
+    unsigned references;
+    size_t count;
+    struct label {
+        struct text *key;
+        struct text *value;
+    } *items;
+};
+
+struct node {
+    unsigned references;
+    char *name;
+    char *uid;
+    struct label_set *labels; /* never NULL */
+    struct device *devices;
+    unsigned device_count;
+    struct peer_graph *graph;
+    char *problem; /* what could not be read, with its place, or NULL. The node stays usable. */
+    bool has_inventory; /* an inventory was there and readable */
+    bool unschedulable;
+};
+
+/* An empty node with one reference, no devices and a graph of size 0. */
+struct node *node_new(const char *name, const char *uid);
+
+/*
+ * Append a device with these defaults: class and product unset ("" product), healthy, one slot,
+ * 0 MiB, 0 cores, NUMA unknown. Only before publishing. NULL when DEVICE_MAX is reached.
+ */
+struct device *node_add_device(struct node *node, const char *id);
+
+/* Order the devices by index, then id. Only before publishing, and before a graph is set. */
+void node_sort_devices(struct node *node);
+
+/* Take over a finished graph of device_count devices. */
+void node_steal_graph(struct node *node, struct peer_graph *graph);
+
+/* Remember something that could not be read; several are joined with "; ". */
+void node_note_problem(struct node *node, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Position of a device id, or -1. */
+int node_find_device(const struct node *node, const char *id);
+
+/* Is there any difference but the reference count? Graphs are compared by content. */
+bool node_equal(const struct node *a, const struct node *b);
+
+/* The value of a label, or NULL. Borrowed. */
+const char *node_label(const struct node *node, const char *key);
+
+struct node *node_ref(struct node *node);
+void node_unref(struct node *node);
+
+/* For AUTO(node_unref_pointer) struct node *node. */
+void node_unref_pointer(struct node **node);
+
+/* An empty set with one reference; add labels, then sort, then share. */
+struct label_set *labels_new(void);
+void labels_add(struct label_set *labels, const char *key, const char *value);
+void labels_sort(struct label_set *labels);
+bool labels_equal(const struct label_set *a, const struct label_set *b);
+struct label_set *labels_ref(struct label_set *labels);
+void labels_unref(struct label_set *labels);
+
+#endif

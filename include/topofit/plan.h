@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan - the answer of decide for one pod on one node: a set per ask, or a verdict why not.
+ *
+ * A plan holds positions, not names: it is only meaningful together with the node and the request
+ * it was made for. plan_allocation() turns it into the record that is written to the pod.
+ */
+#ifndef TOPOFIT_PLAN_H
+#define TOPOFIT_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "topofit/grant.h"
+#include "topofit/node.h"
+#include "topofit/reason.h"
+#include "topofit/request.h"
+
+struct plan {
+    device_mask sets[REQUEST_ASKS_MAX]; /* per ask of the request */
+    enum tier tier;          /* worst tier inside a set; TIER_UNKNOWN with topology off */
+    bool degraded;           /* the search hit a limit: perhaps not the best set */
+    uint8_t quality_0_100;   /* link quality relative to the best this node could ever give */
+    uint8_t broken;          /* idle devices of which it takes a fraction */
+    uint16_t load_per_mille; /* of the node's devices of the classes asked for, after placing */
+};
+
+/*
+ * Why a node is refused, with the numbers that the constant reason text leaves out.
+ * `devices[r]` counts the node's devices for which r was the first obstacle.
+ */
+struct verdict {
+    enum reason reason;        /* REASON_OK when the node is kept */
+    unsigned wanted;           /* devices of the ask that failed */
+    unsigned usable;           /* devices that could have served it */
+    bool wanted_whole;         /* whole devices, not fractions */
+    unsigned unattributed;     /* devices of the node taken without a record that tells which */
+    uint64_t wanted_mib;       /* memory wanted on each, 0 = the whole device */
+    uint64_t largest_free_mib; /* most free on one of the devices refused for their memory */
+    enum tier best_tier;       /* for the topology reasons: the best set's tier */
+    enum tier allowed_tier;    /* ... and the worst that was allowed */
+    uint8_t devices[REASON_COUNT];
+};
+
+/* The record of a plan. out is initialised here; the caller clears it. */
+void plan_allocation(const struct plan *plan, const struct node *node,
+                     const struct request *request, struct allocation *out);
+
+/*
+ * One line for people: "2 GPUs wanted, 1 usable: 1 InsufficientMemory, 2 Unhealthy; largest free
+ * 4000 MiB". Written to text[size], cut to fit.
+ */
+void verdict_describe(const struct verdict *verdict, const struct node *node, char *text,
+                      size_t size);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pod - what is kept of a pod. Immutable once built, reference counted atomically.
+ */
+#ifndef TOPOFIT_POD_H
+#define TOPOFIT_POD_H
+
+#include <stdbool.h>
+
+#include "topofit/grant.h"
+#include "topofit/request.h"
+
+struct pod {
+    unsigned references;
+    char *namespace;
+    char *name;
+    char *uid;
+    char *node;    /* "" until bound */
+    bool finished; /* phase Succeeded or Failed: holds nothing any more */
+    bool deleting; /* a deletion time is set; holds its devices until it is gone */
+    bool init_done;
+    bool gated; /* has scheduling gates: cannot be bound */
+    int priority;
+    struct request request;
+    bool has_record; /* `record` was there and readable */
+    struct allocation record;
+    char *record_problem; /* why the record cannot be read, or NULL */
+};
+
+/* An empty pod with one reference. */
+struct pod *pod_new(const char *namespace, const char *name, const char *uid);
+struct pod *pod_ref(struct pod *pod);
+void pod_unref(struct pod *pod);
+void pod_unref_pointer(struct pod **pod);
+
+/* Does it hold devices: bound to a node and not finished? */
+bool pod_holds_devices(const struct pod *pod);
+
+/* A copy of a pod that is bound to a node, without a record; one reference for the caller. */
+struct pod *pod_bound(const struct pod *pod, const char *node);
+
+/* Do two versions of a pod carry the same record (or the same lack of one)? */
+bool pod_same_record(const struct pod *a, const struct pod *b);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * request - what a pod asks for.
+ *
+ * A pod lists containers; each may ask for devices of one or more classes. Amounts are those of
+ * EACH device asked for. Something asked for that could not be read is never dropped to zero: it
+ * becomes `problem`, and such a pod is refused with that text until it is corrected.
+ */
+#ifndef TOPOFIT_REQUEST_H
+#define TOPOFIT_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topofit/device_class.h"
+#include "topofit/isolation_mode.h"
+#include "topofit/peers.h"
+
+#define REQUEST_CONTAINERS_MAX 64 /* containers of one pod that are looked at */
+#define REQUEST_ASKS_MAX 32       /* asks of one pod */
+
+/* When a container runs. source docs/concepts/requests.md#phases */
+enum container_kind {
+    CONTAINER_APP = 0, /* from start to end, beside the other apps */
+    CONTAINER_INIT,    /* alone, before the apps, one after the other */
+    CONTAINER_SIDECAR, /* an init container that keeps running (restartPolicy: Always) */
+};
+
+/*
+ * Does a container run in a phase? A pod has one phase per init container (it, with the sidecars
+ * before it) and the main phase (all apps with all sidecars).
+ *
+ * position  of the container in the pod; init and sidecar containers come first.
+ * phase     position of the phase's init container, or PHASE_MAIN.
+ * source    docs/concepts/requests.md#phases; kube-scheduler counts resources this way
+ */
+#define PHASE_MAIN SIZE_MAX
+bool container_runs_in(enum container_kind kind, size_t position, size_t phase);
+
+struct container_request {
+    char *name;
+    enum container_kind kind;
+};
+
+enum memory_kind {
+    MEMORY_WHOLE = 0, /* all memory of the device: no amount was given */
+    MEMORY_MIB,
+    MEMORY_PERCENT, /* of the device's own memory, rounded up to a MiB */
+};
+
+/* What one container wants of one class. */
+struct ask {
+    unsigned container;               /* position in request.containers */
+    const struct device_class *class; /* borrowed */
+    unsigned count;                   /* devices, at least 1 */
+    enum memory_kind memory_kind;
+    uint64_t memory; /* MiB or percent of each device, at least 1; unused for MEMORY_WHOLE */
+    uint16_t cores;  /* core units of each device; 0 = no promise */
+};
+
+enum topology_mode { TOPOLOGY_SOFT = 0, TOPOLOGY_HARD, TOPOLOGY_OFF };
+
+/* Demands as the pod states them; `has_` tells stated from left to the configuration. */
+struct topology_demand {
+    bool has_mode, has_max_tier, has_source;
+    enum topology_mode mode;
+    enum tier max_tier;
+    enum topology_source source;
+};
+
+struct request {
+    struct container_request *containers; /* in pod order: init and sidecar first, then apps */
+    size_t container_count;
+    struct ask *asks; /* in container order */
+    size_t ask_count;
+    struct topology_demand topology;
+    enum isolation_mode isolation;       /* ISOLATION_NONE = not stated */
+    char *use_devices, *avoid_devices;   /* comma lists or NULL */
+    char *use_products, *avoid_products; /* comma lists or NULL */
+    char *problem;                       /* why the pod cannot be served as written, or NULL */
+};
+
+void request_init(struct request *request);
+void request_clear(struct request *request);
+
+/* out is initialised here; the caller clears it. */
+void request_copy(const struct request *from, struct request *out);
+
+void request_add_container(struct request *request, const char *name, enum container_kind kind);
+
+/* Append an ask. Sets `problem` when there are more than REQUEST_ASKS_MAX. */
+void request_add_ask(struct request *request, const struct ask *ask);
+
+/* Note the first thing that could not be read; later ones are ignored. */
+void request_set_problem(struct request *request, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Does the pod concern us at all: an ask, or something asked that could not be read? */
+bool request_wants_devices(const struct request *request);
+
+/*
+ * Does the ask take devices whole: no memory amount was given, or the pod's isolation mode is
+ * shared (one tenant on a device).
+ */
+bool ask_is_whole(const struct request *request, const struct ask *ask);
+
+/* MiB that an ask books on a device of memory_mib; at least 1 unless the device has none. */
+uint64_t ask_memory_mib(const struct request *request, const struct ask *ask, uint64_t memory_mib);
+
+/* Core units that an ask books on a device: taken whole without a figure, it books all of them. */
+uint16_t ask_cores(const struct request *request, const struct ask *ask, uint16_t device_cores);
+
+/*
+ * The isolation mode the pod's tenancy has on its devices: the one it states; else SHARED for
+ * whole devices and SOFT for fractions.
+ */
+enum isolation_mode request_mode(const struct request *request, const struct ask *ask);
+
+#endif

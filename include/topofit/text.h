@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * text - immutable shared strings, and the words people write.
+ *
+ * struct text is reference counted (atomically): product names and label values that thousands of
+ * nodes repeat are stored once. The functions below it are the only places that compare words or
+ * split lists that a person wrote.
+ */
+#ifndef TOPOFIT_TEXT_H
+#define TOPOFIT_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text {
+    unsigned references;
+    char chars[]; /* NUL-terminated */
+};
+
+/* A new shared string with one reference. */
+struct text *text_new(const char *chars);
+struct text *text_ref(struct text *text);
+void text_unref(struct text *text);
+
+/* Equal without regard to ASCII case. */
+bool text_equal_nocase(const char *a, const char *b);
+
+/*
+ * Does the whole word or run of words `words` occur in `name`, case aside? Words are runs of
+ * letters and digits: "A100" is in "NVIDIA A100-SXM4-80GB", "A10" is not.
+ */
+bool text_has_words(const char *name, const char *words);
+
+/*
+ * Split a comma list: `const char *at = list; while (text_next_item(&at, item, sizeof item)) ...`.
+ * Blanks around items go away, empty items are skipped, and an item longer than the space is cut.
+ */
+bool text_next_item(const char **at, char *item, size_t size);
+
+/* Edit distance of two short words, at most `limit` + 1; for "did you mean". */
+unsigned text_distance(const char *a, const char *b, unsigned limit);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* grant - what pods hold: the record of one pod, and the sums on one node. */
+#include "topofit/grant.h"
+
+#include "topofit/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- allocations ----------------------------------------------------------------------------- */
+
+void allocation_init(struct allocation *allocation)
+{
+    *allocation = (struct allocation){.node = xstrdup("")};
+}
+
+void allocation_clear(struct allocation *allocation)
+{
+    for (size_t i = 0; i < allocation->container_count; i++) {
+        struct allocated_container *container = &allocation->containers[i];
+
+        for (size_t k = 0; k < container->device_count; k++)
+            free(container->devices[k].id);
+        free(container->devices);
+        free(container->name);
+    }
+    free(allocation->containers);
+    free(allocation->node);
+    *allocation = (struct allocation){0};
+}
+
+struct allocated_container *allocation_add_container(struct allocation *allocation,
+                                                     const char *name, enum container_kind kind)
+{
+    struct allocated_container *container;
+
+    allocation->containers =
+        xreallocarray(allocation->containers, allocation->container_count + 1, sizeof *container);
+    container = &allocation->containers[allocation->container_count++];
+    *container = (struct allocated_container){.name = xstrdup(name), .kind = kind};
+    return container;
+}
+
+struct allocated_device *allocation_add_device(struct allocated_container *container,
+                                               const char *id)
+{
+    struct allocated_device *device;
+
+    container->devices =
+        xreallocarray(container->devices, container->device_count + 1, sizeof *device);
+    device = &container->devices[container->device_count++];
+    *device = (struct allocated_device){.id = xstrdup(id), .slots = 1};
+    return device;
+}
+
+void allocation_copy(const struct allocation *from, struct allocation *out)
+{
+    *out = (struct allocation){
+        .node = xstrdup(from->node), .tier = from->tier, .degraded = from->degraded};
+    for (size_t i = 0; i < from->container_count; i++) {
+        const struct allocated_container *container = &from->containers[i];
+        struct allocated_container *copy =
+            allocation_add_container(out, container->name, container->kind);
+
+        for (size_t k = 0; k < container->device_count; k++) {
+            struct allocated_device *device = allocation_add_device(copy, container->devices[k].id);
+            char *id = device->id;
+
+            *device = container->devices[k];
+            device->id = id;
+        }
+    }
+}
+
+static bool container_equal(const struct allocated_container *a,
+                            const struct allocated_container *b)
+{
+    if (strcmp(a->name, b->name) != 0 || a->kind != b->kind || a->device_count != b->device_count)
+        return false;
+    for (size_t i = 0; i < a->device_count; i++) {
+        const struct allocated_device *x = &a->devices[i], *y = &b->devices[i];
+
+        if (strcmp(x->id, y->id) != 0 || x->memory_mib != y->memory_mib || x->cores != y->cores ||
+            x->slots != y->slots || x->mode != y->mode)
+            return false;
+    }
+    return true;
+}
+
+bool allocation_equal(const struct allocation *a, const struct allocation *b)
+{
+    if (strcmp(a->node, b->node) != 0 || a->container_count != b->container_count)
+        return false;
+    for (size_t i = 0; i < a->container_count; i++) {
+        if (!container_equal(&a->containers[i], &b->containers[i]))
+            return false;
+    }
+    return true;
+}
+
+/* --- grants ---------------------------------------------------------------------------------- */
+
+/* Records come from outside: absurd amounts must not wrap around to small ones. */
+static uint16_t add_capped(uint16_t a, uint16_t b)
+{
+    return b > UINT16_MAX - a ? UINT16_MAX : (uint16_t)(a + b);
+}
+
+static bool has_grant(const struct grant *grants, size_t count, const char *id)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(grants[i].id, id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A whole device beats a fraction: nobody else may be there in either phase. */
+static enum isolation_mode stronger_mode(enum isolation_mode a, enum isolation_mode b)
+{
+    return a == ISOLATION_NONE || b == ISOLATION_SHARED ? b : a;
+}
+
+static size_t list_devices(const struct allocation *allocation, struct grant *out, size_t max)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < allocation->container_count; i++) {
+        const struct allocated_container *container = &allocation->containers[i];
+
+        for (size_t k = 0; k < container->device_count; k++) {
+            const struct allocated_device *device = &container->devices[k];
+
+            if (count < max && !has_grant(out, count, device->id))
+                out[count++] = (struct grant){.id = device->id};
+        }
+    }
+    return count;
+}
+
+/* Sum one phase for one device, and raise the grant to it where it is lower. */
+static void raise_to_phase(const struct allocation *allocation, size_t phase, struct grant *grant)
+{
+    struct grant sum = {0};
+
+    for (size_t i = 0; i < allocation->container_count; i++) {
+        const struct allocated_container *container = &allocation->containers[i];
+
+        if (!container_runs_in(container->kind, i, phase))
+            continue;
+        for (size_t k = 0; k < container->device_count; k++) {
+            const struct allocated_device *device = &container->devices[k];
+
+            if (strcmp(device->id, grant->id) != 0)
+                continue;
+            sum.memory_mib += device->memory_mib;
+            sum.cores = add_capped(sum.cores, device->cores);
+            sum.slots = add_capped(sum.slots, device->slots);
+            grant->mode = stronger_mode(grant->mode, device->mode);
+        }
+    }
+    if (sum.memory_mib > grant->memory_mib)
+        grant->memory_mib = sum.memory_mib;
+    if (sum.cores > grant->cores)
+        grant->cores = sum.cores;
+    if (sum.slots > grant->slots)
+        grant->slots = sum.slots;
+}
+
+size_t allocation_grants(const struct allocation *allocation, bool init_done, struct grant *out,
+                         size_t max)
+{
+    size_t count = list_devices(allocation, out, max);
+
+    for (size_t g = 0; g < count; g++) {
+        raise_to_phase(allocation, PHASE_MAIN, &out[g]);
+        for (size_t i = 0; !init_done && i < allocation->container_count; i++) {
+            if (allocation->containers[i].kind == CONTAINER_INIT)
+                raise_to_phase(allocation, i, &out[g]);
+        }
+    }
+    return count;
+}
+
+/* --- sums on a node -------------------------------------------------------------------------- */
+
+static bool exceeds(const struct device_use *use, const struct device *device)
+{
+    return use->memory_mib > device->memory_mib || use->cores > device->cores ||
+           use->slots > device->slots;
+}
+
+void node_use_add(struct node_use *use, const struct node *node, const struct grant *grant)
+{
+    int position = node_find_device(node, grant->id);
+    const struct device *device;
+    struct device_use *sum;
+
+    assert(use->device_count == node->device_count);
+    /* A grant of nothing: the pod's init containers had the device, and they have ended. */
+    if (position < 0 || grant->slots == 0)
+        return;
+    device = &node->devices[position];
+    sum = &use->devices[position];
+    if (sum->slots > 0 && (sum->exclusive || sum->mode != grant->mode))
+        sum->conflicted = true;
+    if (device->cores > 0 && grant->cores >= device->cores) {
+        sum->conflicted = sum->conflicted || sum->slots > 0;
+        sum->exclusive = true;
+    }
+    if (sum->mode == ISOLATION_NONE)
+        sum->mode = grant->mode;
+    sum->memory_mib += grant->memory_mib;
+    sum->cores += grant->cores;
+    sum->slots = add_capped(sum->slots, grant->slots);
+    sum->conflicted = sum->conflicted || exceeds(sum, device);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan - the answer of decide for one pod on one node. */
+#include "topofit/plan.h"
+
+#include "topofit/buf.h"
+#include "topofit/mem.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void allocate_ask(const struct node *node, const struct request *request,
+                         const struct ask *ask, device_mask set,
+                         struct allocated_container *container)
+{
+    for (device_mask left = set; left != 0; left &= left - 1) {
+        const struct device *from = &node->devices[mask_first(left)];
+        struct allocated_device *device = allocation_add_device(container, from->id);
+
+        device->memory_mib = ask_memory_mib(request, ask, from->memory_mib);
+        device->cores = ask_cores(request, ask, from->cores);
+        device->mode = request_mode(request, ask);
+    }
+}
+
+void plan_allocation(const struct plan *plan, const struct node *node,
+                     const struct request *request, struct allocation *out)
+{
+    allocation_init(out);
+    free(out->node);
+    out->node = xstrdup(node->name);
+    out->tier = plan->tier;
+    out->degraded = plan->degraded;
+    for (size_t c = 0; c < request->container_count; c++) {
+        struct allocated_container *container =
+            allocation_add_container(out, request->containers[c].name, request->containers[c].kind);
+
+        for (size_t a = 0; a < request->ask_count; a++) {
+            if (request->asks[a].container == c)
+                allocate_ask(node, request, &request->asks[a], plan->sets[a], container);
+        }
+    }
+}
+
+static void describe_products(const struct node *node, struct buf *out)
+{
+    const char *separator = "; found: ";
+
+    for (unsigned i = 0; i < node->device_count; i++) {
+        const char *product = node->devices[i].product->chars;
+        bool seen = false;
+
+        for (unsigned k = 0; k < i && !seen; k++)
+            seen = strcmp(node->devices[k].product->chars, product) == 0;
+        if (seen)
+            continue;
+        buf_addf(out, "%s%s", separator, product[0] != '\0' ? product : "(no product name)");
+        separator = ", ";
+    }
+}
+
+void verdict_describe(const struct verdict *verdict, const struct node *node, char *text,
+                      size_t size)
+{
+    AUTO(buf_clear) struct buf out = buf_with_max(size > 0 ? size - 1 : 0);
+    const char *separator = ": ";
+
+    if (size == 0)
+        return;
+    if (verdict->reason == REASON_NO_INVENTORY && node != NULL && node->problem != NULL)
+        buf_addf(&out, "%s; ", node->problem);
+    buf_addf(&out, "%u wanted, %u usable", verdict->wanted, verdict->usable);
+    for (unsigned reason = REASON_OK + 1; reason < REASON_COUNT; reason++) {
+        if (verdict->devices[reason] == 0)
+            continue;
+        buf_addf(&out, "%s%u %s", separator, verdict->devices[reason],
+                 reason_name((enum reason)reason));
+        separator = ", ";
+    }
+    if (verdict->devices[REASON_MEMORY] + verdict->devices[REASON_DEVICE_TOO_SMALL] > 0) {
+        if (verdict->wanted_mib > 0)
+            buf_addf(&out, "; %" PRIu64 " MiB wanted on each", verdict->wanted_mib);
+        else if (verdict->wanted_whole)
+            buf_add_text(&out, "; whole devices wanted");
+        buf_addf(&out, "; most free on one: %" PRIu64 " MiB", verdict->largest_free_mib);
+    }
+    if (verdict->unattributed > 0)
+        buf_addf(&out, "; %u taken by pods whose record does not tell which",
+                 verdict->unattributed);
+    if (verdict->devices[REASON_PRODUCT] > 0 && node != NULL)
+        describe_products(node, &out);
+    if (verdict->reason == REASON_TOPOLOGY || verdict->reason == REASON_TOPOLOGY_NEVER ||
+        verdict->reason == REASON_TOPOLOGY_UNKNOWN)
+        buf_addf(&out, "; best set has tier %d (%s), allowed %d", (int)verdict->best_tier,
+                 tier_name(verdict->best_tier), (int)verdict->allowed_tier);
+    memcpy(text, buf_text(&out), out.length + 1);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pod - what is kept of a pod. */
+#include "topofit/pod.h"
+
+#include "topofit/mem.h"
+
+#include <stdlib.h>
+
+struct pod *pod_new(const char *namespace, const char *name, const char *uid)
+{
+    struct pod *pod = xcalloc(1, sizeof *pod);
+
+    pod->references = 1;
+    pod->namespace = xstrdup(namespace);
+    pod->name = xstrdup(name);
+    pod->uid = xstrdup(uid);
+    pod->node = xstrdup("");
+    request_init(&pod->request);
+    allocation_init(&pod->record);
+    return pod;
+}
+
+struct pod *pod_ref(struct pod *pod)
+{
+    __atomic_add_fetch(&pod->references, 1, __ATOMIC_RELAXED);
+    return pod;
+}
+
+void pod_unref(struct pod *pod)
+{
+    if (pod == NULL || __atomic_sub_fetch(&pod->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    free(pod->namespace);
+    free(pod->name);
+    free(pod->uid);
+    free(pod->node);
+    request_clear(&pod->request);
+    allocation_clear(&pod->record);
+    free(pod->record_problem);
+    free(pod);
+}
+
+void pod_unref_pointer(struct pod **pod)
+{
+    pod_unref(*pod);
+}
+
+bool pod_holds_devices(const struct pod *pod)
+{
+    return pod->node[0] != '\0' && !pod->finished;
+}
+
+struct pod *pod_bound(const struct pod *pod, const char *node)
+{
+    struct pod *bound = pod_new(pod->namespace, pod->name, pod->uid);
+
+    free(bound->node);
+    bound->node = xstrdup(node);
+    bound->deleting = pod->deleting;
+    bound->init_done = pod->init_done;
+    bound->priority = pod->priority;
+    request_copy(&pod->request, &bound->request);
+    return bound;
+}
+
+bool pod_same_record(const struct pod *a, const struct pod *b)
+{
+    bool a_broken = a->record_problem != NULL, b_broken = b->record_problem != NULL;
+
+    if (a->has_record != b->has_record || a_broken != b_broken)
+        return false;
+    return !a->has_record || allocation_equal(&a->record, &b->record);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text - immutable shared strings, and the words people write. */
+#include "topofit/text.h"
+
+#include "topofit/mem.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define DISTANCE_WORD_MAX 64
+
+struct text *text_new(const char *chars)
+{
+    size_t size = strlen(chars) + 1;
+    struct text *text = xmalloc(sizeof *text + size);
+
+    text->references = 1;
+    memcpy(text->chars, chars, size);
+    return text;
+}
+
+struct text *text_ref(struct text *text)
+{
+    __atomic_add_fetch(&text->references, 1, __ATOMIC_RELAXED);
+    return text;
+}
+
+void text_unref(struct text *text)
+{
+    if (text != NULL && __atomic_sub_fetch(&text->references, 1, __ATOMIC_ACQ_REL) == 0)
+        free(text);
+}
+
+bool text_equal_nocase(const char *a, const char *b)
+{
+    return strcasecmp(a, b) == 0;
+}
+
+static bool is_word_char(char c)
+{
+    return isalnum((unsigned char)c) != 0;
+}
+
+bool text_has_words(const char *name, const char *words)
+{
+    size_t length = strlen(words);
+
+    if (length == 0)
+        return false;
+    for (const char *at = name; *at != '\0'; at++) {
+        bool starts = at == name || !is_word_char(at[-1]) || !is_word_char(words[0]);
+
+        if (!starts || strncasecmp(at, words, length) != 0)
+            continue;
+        if (!is_word_char(at[length]) || !is_word_char(words[length - 1]))
+            return true;
+    }
+    return false;
+}
+
+bool text_next_item(const char **at, char *item, size_t size)
+{
+    for (;;) {
+        const char *begin = *at + strspn(*at, " \t\r\n,");
+        size_t length = strcspn(begin, ",");
+
+        if (*begin == '\0')
+            return false;
+        *at = begin + length;
+        while (length > 0 && strchr(" \t\r\n", begin[length - 1]) != NULL)
+            length--;
+        if (length == 0)
+            continue;
+        if (length >= size)
+            length = size - 1;
+        memcpy(item, begin, length);
+        item[length] = '\0';
+        return true;
+    }
+}
+
+static unsigned lesser(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+unsigned text_distance(const char *a, const char *b, unsigned limit)
+{
+    unsigned row[DISTANCE_WORD_MAX + 1];
+    size_t a_length = strlen(a), b_length = strlen(b);
+
+    if (a_length > DISTANCE_WORD_MAX || b_length > DISTANCE_WORD_MAX)
+        return limit + 1;
+    for (unsigned j = 0; j <= b_length; j++)
+        row[j] = j;
+    for (unsigned i = 1; i <= a_length; i++) {
+        unsigned diagonal = row[0];
+
+        row[0] = i;
+        for (unsigned j = 1; j <= b_length; j++) {
+            unsigned same = diagonal + (a[i - 1] != b[j - 1]);
+
+            diagonal = row[j];
+            row[j] = lesser(same, lesser(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[b_length] <= limit ? row[b_length] : limit + 1;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/builders.h"
+#include "support/test.h"
+
+#include "topofit/request.h"
+
+static void test_container_runs_in__init_steps_alone_and_sidecars_from_their_start(void **state)
+{
+    enum { S = CONTAINER_SIDECAR, I = CONTAINER_INIT, A = CONTAINER_APP };
+    static const int pod[] = {S, I, S, I, A, A};
+    /* which containers run while step 1, step 3 and the apps run */
+    static const struct {
+        size_t phase;
+        const char *runs;
+    } cases[] = {{1, "xx...."}, {3, "x.xx.."}, {PHASE_MAIN, "x.x.xx"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        for (size_t c = 0; c < ARRAY_LEN(pod); c++)
+            assert_int_equal(container_runs_in((enum container_kind)pod[c], c, cases[i].phase),
+                             cases[i].runs[c] == 'x');
+    }
+}
+
+static void test_ask_memory_mib__is_what_one_device_books(void **state)
+{
+    static const struct {
+        struct wish wish;
+        enum isolation_mode isolation;
+        uint64_t device_mib, want_mib;
+    } cases[] = {
+        {{.count = 1}, ISOLATION_NONE, 81251, 81251},
+        {{.count = 1, .mib = 4000}, ISOLATION_NONE, 81251, 4000},
+        {{.count = 1, .mib = 4000}, ISOLATION_SHARED, 81251, 81251},
+        {{.count = 1, .percent = 100}, ISOLATION_NONE, 81251, 81251},
+        {{.count = 1, .percent = 50}, ISOLATION_NONE, 81251, 40626}, /* rounded up */
+        {{.count = 1, .percent = 1}, ISOLATION_NONE, 1, 1},          /* never nothing */
+        {{.count = 1, .percent = 33}, ISOLATION_NONE, 0, 0},
+        {{.count = 1, .percent = 99}, ISOLATION_NONE, UINT64_C(1) << 40, 1088516511499},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(request_clear) struct request request = request_of(cases[i].wish);
+
+        request.isolation = cases[i].isolation;
+        assert_int_equal(ask_memory_mib(&request, &request.asks[0], cases[i].device_mib),
+                         cases[i].want_mib);
+    }
+}
+
+static void test_ask_cores__whole_devices_take_all_unless_they_say_less(void **state)
+{
+    static const struct {
+        struct wish wish;
+        enum isolation_mode isolation;
+        uint16_t want;
+    } cases[] = {
+        {{.count = 1}, ISOLATION_NONE, 120},
+        {{.count = 1, .cores = 30}, ISOLATION_NONE, 30},
+        {{.count = 1, .cores = 30}, ISOLATION_SHARED, 120},
+        {{.count = 1, .mib = 10}, ISOLATION_NONE, 0},
+        {{.count = 1, .mib = 10, .cores = 30}, ISOLATION_NONE, 30},
+        {{.count = 1, .mib = 10}, ISOLATION_SHARED, 120},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(request_clear) struct request request = request_of(cases[i].wish);
+
+        request.isolation = cases[i].isolation;
+        assert_int_equal(ask_cores(&request, &request.asks[0], 120), cases[i].want);
+    }
+}
+
+static void test_request_mode__is_the_stated_one_else_shared_or_soft(void **state)
+{
+    AUTO(request_clear) struct request whole = request_of((struct wish){.count = 1});
+    AUTO(request_clear) struct request part = request_of((struct wish){.count = 1, .mib = 1});
+
+    (void)state;
+    assert_int_equal(request_mode(&whole, &whole.asks[0]), ISOLATION_SHARED);
+    assert_int_equal(request_mode(&part, &part.asks[0]), ISOLATION_SOFT);
+    part.isolation = ISOLATION_HARD;
+    assert_int_equal(request_mode(&part, &part.asks[0]), ISOLATION_HARD);
+}
+
+static void test_request_add_ask__too_many_become_the_problem(void **state)
+{
+    AUTO(request_clear) struct request request;
+
+    (void)state;
+    request_init(&request);
+    for (int i = 0; i < REQUEST_ASKS_MAX; i++)
+        request_wish(&request, (struct wish){.count = 1});
+    assert_null(request.problem);
+    request_wish(&request, (struct wish){.count = 1});
+    assert_non_null(request.problem);
+    assert_int_equal(request.ask_count, REQUEST_ASKS_MAX);
+}
+
+static void test_request_set_problem__the_first_stays(void **state)
+{
+    AUTO(request_clear) struct request request;
+
+    (void)state;
+    request_init(&request);
+    assert_false(request_wants_devices(&request));
+    request_set_problem(&request, "first %d", 1);
+    request_set_problem(&request, "second");
+    assert_string_equal(request.problem, "first 1");
+    assert_true(request_wants_devices(&request)); /* never dropped to nothing */
+}
+
+static void test_request_copy__owns_all_it_has(void **state)
+{
+    AUTO(request_clear) struct request copy;
+    struct request request = request_of((struct wish){.count = 2, .mib = 7, .cores = 9});
+
+    (void)state;
+    request.use_devices = xstrdup("a");
+    request.avoid_devices = xstrdup("b");
+    request.use_products = xstrdup("c");
+    request.avoid_products = xstrdup("d");
+    request.problem = xstrdup("e");
+    request.topology.has_mode = true;
+    request_copy(&request, &copy);
+    request_clear(&request);
+    assert_string_equal(copy.containers[0].name, "c0");
+    assert_int_equal(copy.asks[0].memory, 7);
+    assert_string_equal(copy.use_devices, "a");
+    assert_string_equal(copy.avoid_devices, "b");
+    assert_string_equal(copy.use_products, "c");
+    assert_string_equal(copy.avoid_products, "d");
+    assert_string_equal(copy.problem, "e");
+    assert_true(copy.topology.has_mode);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_container_runs_in__init_steps_alone_and_sidecars_from_their_start),
+        cmocka_unit_test(test_ask_memory_mib__is_what_one_device_books),
+        cmocka_unit_test(test_ask_cores__whole_devices_take_all_unless_they_say_less),
+        cmocka_unit_test(test_request_mode__is_the_stated_one_else_shared_or_soft),
+        cmocka_unit_test(test_request_add_ask__too_many_become_the_problem),
+        cmocka_unit_test(test_request_set_problem__the_first_stays),
+        cmocka_unit_test(test_request_copy__owns_all_it_has),
+    };
+
+    return cmocka_run_group_tests_name("request", tests, NULL, NULL);
+}

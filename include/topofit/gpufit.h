@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpufit - which devices of a node could serve an ask, and why the others could not.
+ *
+ * Pure: no I/O, no clock, no allocation. Knows amounts, health and tenants, and nothing of how
+ * devices are connected (that is gputopo's inside).
+ */
+#ifndef TOPOFIT_GPUFIT_H
+#define TOPOFIT_GPUFIT_H
+
+#include "topofit/grant.h"
+#include "topofit/node.h"
+#include "topofit/plan.h"
+#include "topofit/request.h"
+
+/* What the pod itself would hold on a device, beside the ask in question (earlier containers). */
+struct own_use {
+    uint64_t memory_mib;
+    uint32_t cores;
+    uint16_t slots;
+};
+
+/*
+ * The first obstacle for one more tenant on one device, or REASON_OK.
+ *
+ * position  of the device in the node.
+ * own       what the pod's other containers already take there, or NULL for nothing.
+ */
+enum reason gpufit_device(const struct node *node, const struct node_use *use, unsigned position,
+                          const struct request *request, const struct ask *ask,
+                          const struct own_use *own);
+
+/* Devices of a node by what stands in their way. */
+struct fit {
+    device_mask candidates; /* nothing: they could serve the ask */
+    device_mask hopeful;    /* nothing, or only what evicting pods could cure */
+};
+
+/*
+ * The devices that could serve an ask.
+ *
+ * own      [node->device_count] or NULL.
+ * out      numbers for the record, whatever the answer; out->reason is REASON_OK when there are
+ *          enough, else the obstacle that stands in the way of most devices, a curable one only
+ *          if evicting pods could free enough devices.
+ */
+struct fit gpufit_candidates(const struct node *node, const struct node_use *use,
+                             const struct request *request, const struct ask *ask,
+                             const struct own_use *own, struct verdict *out);
+
+#endif

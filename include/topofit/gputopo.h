@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gputopo - which of the candidate devices go together best.
+ *
+ * Pure: no I/O, no clock, no allocation; a memo is caller-owned memory. Knows peer graphs and
+ * masks, and nothing of memory, cores or tenants (that is gpufit's inside). Deterministic: one
+ * total order that ends at positions, whatever the order of candidates or threads.
+ *
+ * More than one device, in this order: worst tier; bottleneck bandwidth; total bandwidth; closeness
+ * by tiers; pairs on one NUMA node; what the free rest can still form (groups of 8, 4, 2, then the
+ * link sum of the rest); preference; positions. One device: least damage to the free rest. Exact
+ * up to 16 candidates, and up to 64 with bounds; where a limit is hit the choice says `degraded`.
+ * docs/concepts/topology.md explains each rule and where it departs from TensorFusion.
+ */
+#ifndef TOPOFIT_GPUTOPO_H
+#define TOPOFIT_GPUTOPO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "topofit/peers.h"
+#include "topofit/request.h"
+
+/* What to do in hard mode with a set about which nothing is known. */
+enum unknown_topology {
+    UNKNOWN_AS_WORST = 0, /* it has TIER_UNKNOWN: allowed only when the pod's max tier says so */
+    UNKNOWN_REJECT,
+};
+
+struct topology_rule {
+    enum topology_mode mode;
+    enum topology_source source;
+    enum tier max_tier; /* hard mode refuses sets above it */
+    enum unknown_topology unknown;
+    bool least_damage; /* false: a single device is chosen by preference and position alone */
+};
+
+struct topology_question {
+    const struct peer_graph *graph;
+    device_mask candidates; /* devices that could serve */
+    device_mask required;   /* subset of candidates that must be in the set (usually 0) */
+    device_mask idle;       /* devices that nobody uses: only these can form groups later */
+    unsigned count;         /* devices wanted, at least 1 */
+    /*
+     * [graph->n] packing preference, higher is better; compared as a sum over the set, and NULL
+     * means all equal.
+     */
+    const uint16_t *preference;
+    bool preference_first; /* one device: preference before damage (spreading of fractions) */
+};
+
+struct topology_choice {
+    device_mask set;          /* `count` devices; 0 when there are fewer candidates than wanted */
+    enum tier tier;           /* worst pair; TIER_INTERCONNECT for a single device */
+    bool satisfied;           /* the rule allows it */
+    bool degraded;            /* a limit of the search was hit */
+    uint16_t bottleneck_gbps; /* slowest pair; 0 for a single device */
+    uint32_t total_gbps;      /* sum over pairs */
+    uint8_t score_0_100;      /* by tier 75..99, 50..74, 25..49, 0..24; inside it by closeness */
+};
+
+/*
+ * Remembers choices of interned graphs. Fixed size, direct mapped; safe to share between threads:
+ * a slot in use by another thread counts as a miss. NULL for 0 slots, or without memory: everything
+ * works without a memo.
+ */
+struct gputopo_memo;
+struct gputopo_memo *gputopo_memo_new(unsigned slots);
+void gputopo_memo_free(struct gputopo_memo *memo);
+
+/*
+ * The best set of question->count devices under a rule.
+ *
+ * memo    may be NULL; only graphs with a serial are remembered.
+ * out     always written. satisfied is false for too few candidates, and in hard mode above the
+ *         allowed tier; the best set is there all the same.
+ * source  docs/concepts/topology.md
+ */
+void gputopo_choose(const struct topology_question *question, const struct topology_rule *rule,
+                    struct gputopo_memo *memo, struct topology_choice *out);
+
+/*
+ * How good a set is, in 0..100 of the best set of that size which the whole graph could form:
+ * the bottleneck's share when the tiers are equal, 0 when the tier is worse. 100 for one device.
+ */
+uint8_t gputopo_quality(const struct peer_graph *graph, const struct topology_rule *rule,
+                        const struct topology_choice *choice, unsigned count,
+                        struct gputopo_memo *memo);
+
+#endif

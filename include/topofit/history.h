@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * history - the last decision about each pod: why nodes were refused, with the numbers.
+ *
+ * Bounded: HISTORY_PODS_MAX pods, the oldest forgotten first, HISTORY_NODES_MAX refused nodes
+ * each. Also remembers the pod as the scheduler sent it, because a bind call carries only names and
+ * may come before the watch has shown the pod. Safe from any thread; one mutex inside, held for
+ * memory work only.
+ */
+#ifndef TOPOFIT_HISTORY_H
+#define TOPOFIT_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topofit/map.h"
+#include "topofit/plan.h"
+#include "topofit/pod.h"
+
+#define HISTORY_PODS_MAX 4096
+#define HISTORY_NODES_MAX 128
+
+struct refusal {
+    char *node;
+    enum reason reason;
+    char *detail; /* a sentence with numbers */
+};
+
+/* What filter answered for a pod last. */
+struct decision {
+    struct pod *pod; /* as sent by the scheduler */
+    uint64_t unix_ms;
+    unsigned considered, kept;
+    struct refusal *refusals; /* at most HISTORY_NODES_MAX */
+    size_t refusal_count;
+    unsigned attempts; /* filter calls for this pod so far */
+};
+
+struct history;
+struct history *history_new(const struct hash_key *key);
+void history_free(struct history *history);
+
+/* Replace what is remembered of decision->pod; takes over the contents. */
+void history_put(struct history *history, struct decision *steal_decision);
+
+/* A copy of the last decision. return false when there is none; the caller clears out. */
+bool history_find(struct history *history, const char *namespace, const char *name,
+                  struct decision *out);
+
+/* The pod as the scheduler sent it last, by uid, with a reference; or NULL. */
+struct pod *history_find_pod_by_uid(struct history *history, const char *uid);
+
+void decision_clear(struct decision *decision);
+
+#endif

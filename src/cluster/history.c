@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history - the last decision about each pod. */
+#include "topofit/history.h"
+
+#include "topofit/mem.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct history {
+    pthread_mutex_t lock;
+    struct map *by_uid;  /* struct decision, owned, oldest first */
+    struct map *by_name; /* the same by "namespace/name", borrowed */
+};
+
+struct history *history_new(const struct hash_key *key)
+{
+    struct history *history = xcalloc(1, sizeof *history);
+
+    pthread_mutex_init(&history->lock, NULL);
+    history->by_uid = map_new(key);
+    history->by_name = map_new(key);
+    return history;
+}
+
+void decision_clear(struct decision *decision)
+{
+    pod_unref(decision->pod);
+    for (size_t i = 0; i < decision->refusal_count; i++) {
+        free(decision->refusals[i].node);
+        free(decision->refusals[i].detail);
+    }
+    free(decision->refusals);
+    *decision = (struct decision){0};
+}
+
+static void free_decision(void *value)
+{
+    decision_clear(value);
+    free(value);
+}
+
+void history_free(struct history *history)
+{
+    if (history == NULL)
+        return;
+    map_free(history->by_name, NULL);
+    map_free(history->by_uid, free_decision);
+    pthread_mutex_destroy(&history->lock);
+    free(history);
+}
+
+static void copy_decision(const struct decision *from, struct decision *out)
+{
+    *out = *from;
+    out->pod = pod_ref(from->pod);
+    out->refusals = xcalloc(from->refusal_count, sizeof *out->refusals);
+    for (size_t i = 0; i < from->refusal_count; i++) {
+        out->refusals[i] = from->refusals[i];
+        out->refusals[i].node = xstrdup(from->refusals[i].node);
+        out->refusals[i].detail = xstrdup(from->refusals[i].detail);
+    }
+}
+
+static char *name_key(const struct pod *pod)
+{
+    return xasprintf("%s/%s", pod->namespace, pod->name);
+}
+
+/* Take a decision out of both maps. */
+static struct decision *take_out(struct history *history, const char *uid)
+{
+    struct decision *decision = map_remove(history->by_uid, uid);
+    AUTO_FREE char *key = NULL;
+
+    if (decision == NULL)
+        return NULL;
+    key = name_key(decision->pod);
+    /* A younger namesake may have taken the name over. */
+    if (map_get(history->by_name, key) == decision)
+        map_remove(history->by_name, key);
+    return decision;
+}
+
+static void forget_oldest(struct history *history)
+{
+    struct map_cursor at = {0};
+
+    if (map_count(history->by_uid) >= HISTORY_PODS_MAX && map_next(history->by_uid, &at)) {
+        AUTO_FREE char *uid = xstrdup(at.key);
+
+        free_decision(take_out(history, uid));
+    }
+}
+
+void history_put(struct history *history, struct decision *steal_decision)
+{
+    AUTO_FREE char *key = name_key(steal_decision->pod);
+    struct decision *entry = xcalloc(1, sizeof *entry);
+    struct decision *before;
+
+    *entry = *steal_decision;
+    *steal_decision = (struct decision){0};
+    entry->attempts = 1;
+    pthread_mutex_lock(&history->lock);
+    before = take_out(history, entry->pod->uid);
+    if (before != NULL) {
+        entry->attempts = before->attempts + 1;
+        free_decision(before);
+    }
+    forget_oldest(history);
+    map_put(history->by_uid, entry->pod->uid, entry);
+    map_put(history->by_name, key, entry);
+    pthread_mutex_unlock(&history->lock);
+}
+
+bool history_find(struct history *history, const char *namespace, const char *name,
+                  struct decision *out)
+{
+    AUTO_FREE char *key = xasprintf("%s/%s", namespace, name);
+    const struct decision *entry;
+
+    pthread_mutex_lock(&history->lock);
+    entry = map_get(history->by_name, key);
+    if (entry != NULL)
+        copy_decision(entry, out);
+    pthread_mutex_unlock(&history->lock);
+    return entry != NULL;
+}
+
+struct pod *history_find_pod_by_uid(struct history *history, const char *uid)
+{
+    const struct decision *entry;
+    struct pod *pod = NULL;
+
+    pthread_mutex_lock(&history->lock);
+    entry = map_get(history->by_uid, uid);
+    if (entry != NULL)
+        pod = pod_ref(entry->pod);
+    pthread_mutex_unlock(&history->lock);
+    return pod;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ledger - which pod holds what, keyed by pod UID.
+ *
+ * Owned by the cluster and used under its lock. The ledger knows holdings and the names of nodes,
+ * not the nodes themselves.
+ *
+ * Invariant: a uid has at most one holding, and it hangs in the list of exactly its node.
+ */
+#ifndef TOPOFIT_LEDGER_H
+#define TOPOFIT_LEDGER_H
+
+#include "topofit/cluster.h"
+
+struct holding {
+    char *namespace, *name, *uid, *node;
+    enum holding_state state;
+    bool init_done;
+    bool has_allocation;
+    struct allocation allocation;
+    unsigned unattributed;           /* devices taken without a record that tells which */
+    uint64_t list_number;            /* lists of pods announced before it was reserved */
+    struct holding *previous, *next; /* on the same node */
+};
+
+struct ledger;
+struct ledger *ledger_new(const struct hash_key *key);
+void ledger_free(struct ledger *ledger);
+
+/* The holding of a pod, or NULL. */
+struct holding *ledger_find(const struct ledger *ledger, const char *uid);
+
+/*
+ * Enter a holding of a pod that has none.
+ *
+ * node        the node it is on.
+ * allocation  copied; NULL when it cannot be told which devices, then `unattributed` counts them.
+ */
+struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const char *node,
+                             const struct allocation *allocation, unsigned unattributed);
+
+/* Remove a holding and free it. NULL is fine. */
+void ledger_remove(struct ledger *ledger, struct holding *holding);
+
+/* First holding on a node, or NULL; follow `next`. */
+struct holding *ledger_on_node(const struct ledger *ledger, const char *node);
+
+/* Sum what is held on a node, leaving out the pod with the uid `except` (NULL: nobody). */
+void ledger_sum(const struct ledger *ledger, const struct node *node, const char *except,
+                struct node_use *out);
+
+/* All holdings, for looking at: step with a map_cursor, whose value is a struct holding. */
+bool ledger_next(const struct ledger *ledger, struct map_cursor *at);
+
+/* Abort if an invariant is broken. */
+void ledger_check(const struct ledger *ledger);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* snapshot - building the immutable pictures that readers hold. */
+#include "snapshot.h"
+
+#include "topofit/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct node_state *node_state_new(struct node *steal_node, const struct node_use *use,
+                                  uint64_t version)
+{
+    struct node_state *state = xmalloc(sizeof *state);
+
+    *state =
+        (struct node_state){.references = 1, .version = version, .node = steal_node, .use = *use};
+    return state;
+}
+
+struct node_state *node_state_ref(struct node_state *state)
+{
+    __atomic_add_fetch(&state->references, 1, __ATOMIC_RELAXED);
+    return state;
+}
+
+void node_state_unref(struct node_state *state)
+{
+    if (state == NULL || __atomic_sub_fetch(&state->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    node_unref(state->node);
+    free(state);
+}
+
+struct snapshot *snapshot_new(size_t capacity, uint64_t generation)
+{
+    struct snapshot *snapshot = xmalloc(sizeof *snapshot + capacity * sizeof(struct node_state *));
+
+    *snapshot = (struct snapshot){.references = 1, .generation = generation};
+    return snapshot;
+}
+
+void snapshot_add(struct snapshot *snapshot, struct node_state *state)
+{
+    snapshot->states[snapshot->count++] = node_state_ref(state);
+}
+
+static int compare_states(const void *a, const void *b)
+{
+    const struct node_state *x = *(struct node_state *const *)a;
+    const struct node_state *y = *(struct node_state *const *)b;
+
+    return strcmp(x->node->name, y->node->name);
+}
+
+void snapshot_sort(struct snapshot *snapshot)
+{
+    if (snapshot->count > 0)
+        qsort(snapshot->states, snapshot->count, sizeof snapshot->states[0], compare_states);
+}
+
+struct snapshot *snapshot_ref(struct snapshot *snapshot)
+{
+    __atomic_add_fetch(&snapshot->references, 1, __ATOMIC_RELAXED);
+    return snapshot;
+}
+
+void snapshot_unref(struct snapshot *snapshot)
+{
+    if (snapshot == NULL || __atomic_sub_fetch(&snapshot->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    for (size_t i = 0; i < snapshot->count; i++)
+        node_state_unref(snapshot->states[i]);
+    free(snapshot);
+}
+
+void snapshot_unref_pointer(struct snapshot **snapshot)
+{
+    snapshot_unref(*snapshot);
+}
+
+const struct node_state *snapshot_find(const struct snapshot *snapshot, const char *name)
+{
+    size_t low = 0, high = snapshot->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, snapshot->states[middle]->node->name);
+
+        if (order == 0)
+            return snapshot->states[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * snapshot - building the immutable pictures that readers hold. For the cluster only.
+ */
+#ifndef TOPOFIT_SNAPSHOT_H
+#define TOPOFIT_SNAPSHOT_H
+
+#include "topofit/cluster.h"
+
+/* A state of a node (takes over the reference) with one reference for the caller. */
+struct node_state *node_state_new(struct node *steal_node, const struct node_use *use,
+                                  uint64_t version);
+struct node_state *node_state_ref(struct node_state *state);
+void node_state_unref(struct node_state *state);
+
+/* A snapshot with room for `capacity` states and one reference. */
+struct snapshot *snapshot_new(size_t capacity, uint64_t generation);
+
+/* Append a state (a new reference is taken); sort when all are in. */
+void snapshot_add(struct snapshot *snapshot, struct node_state *state);
+void snapshot_sort(struct snapshot *snapshot);
+
+struct snapshot *snapshot_ref(struct snapshot *snapshot);
+
+#endif

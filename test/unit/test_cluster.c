@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/builders.h"
+#include "support/small_cluster.h"
+#include "support/test.h"
+
+#include "topofit/cluster.h"
+
+#include <stdlib.h>
+
+/* --- the life of a pod --------------------------------------------------------------------------
+ */
+
+static void test_cluster_put_pod__f28_the_devices_are_free_however_the_pod_ends(void **state)
+{
+    (void)state;
+    for (int end = 0; end < 5; end++) {
+        AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+        struct pod *last = small_bound_pod("a", "1", "n1", "GPU-0", 8192);
+
+        cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", "GPU-0", 8192));
+        assert_int_equal(small_used_mib(cluster), 8192);
+        last->finished = true;
+        if (end == 0)
+            cluster_remove_pod(cluster, "default", "a", "1");
+        else if (end == 1)
+            cluster_put_pod(cluster, pod_ref(last));
+        else if (end == 2)
+            cluster_replace_pods(cluster, NULL, 0);
+        else if (end == 3)
+            cluster_put_pod(cluster, small_pod("a", "2", 8192));
+        else
+            cluster_remove_pod(cluster, "default", "a", NULL);
+        assert_int_equal(small_used_mib(cluster), 0);
+        cluster_remove_pod(cluster, "default", "a", "1"); /* told twice */
+        assert_int_equal(small_used_mib(cluster), 0);
+        pod_unref(last);
+    }
+}
+
+static void test_cluster_remove_pod__f28_an_old_event_leaves_the_namesake_alone(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    AUTO(pod_unref_pointer) struct pod *found = NULL;
+
+    (void)state;
+    cluster_put_pod(cluster, small_bound_pod("a", "2", "n1", "GPU-0", 8192));
+    cluster_remove_pod(cluster, "default", "a", "1");
+    assert_int_equal(small_used_mib(cluster), 8192);
+    found = cluster_find_pod(cluster, "default", "a");
+    assert_string_equal(found->uid, "2");
+}
+
+static void test_cluster_put_pod__a_uid_told_twice_belongs_to_the_last_pod(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+
+    (void)state;
+    cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", "GPU-0", 1000));
+    cluster_put_pod(cluster, small_bound_pod("b", "1", "n1", "GPU-0", 2000));
+    assert_int_equal(small_used_mib(cluster), 2000);
+    cluster_remove_pod(cluster, "default", "a", NULL);
+    assert_int_equal(small_used_mib(cluster), 2000);
+}
+
+static void test_cluster_put_pod__f29_a_terminating_pod_holds_until_it_is_gone(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    struct pod *pod = small_bound_pod("b", "1", "n1", "GPU-0", 8192);
+
+    (void)state;
+    pod->deleting = true;
+    cluster_put_pod(cluster, pod_ref(pod));
+    cluster_put_pod(cluster, pod); /* told twice: counted once */
+    assert_int_equal(small_used_mib(cluster), 8192);
+    assert_int_equal(small_use(cluster, 0).slots, 1);
+    cluster_remove_pod(cluster, "default", "b", "1");
+    assert_int_equal(small_used_mib(cluster), 0);
+}
+
+static void test_cluster_put_pod__f10_counts_less_when_the_init_steps_have_ended(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    struct pod *pod = small_bound_pod("b", "1", "n1", NULL, 0);
+    struct pod *later;
+
+    (void)state;
+    pod->has_record = true;
+    pod->init_done = false;
+    free(pod->record.node);
+    pod->record.node = xstrdup("n1");
+    allocation_add_container(&pod->record, "init", CONTAINER_INIT);
+    record_line(&pod->record, "GPU-0", 10240, 0, ISOLATION_SOFT);
+    allocation_add_container(&pod->record, "app", CONTAINER_APP);
+    record_line(&pod->record, "GPU-0", 4096, 0, ISOLATION_SOFT);
+    later = pod_bound(pod, "n1");
+    later->init_done = true;
+    later->has_record = true;
+    allocation_clear(&later->record);
+    allocation_copy(&pod->record, &later->record);
+    cluster_put_pod(cluster, pod);
+    assert_int_equal(small_used_mib(cluster), 10240);
+    cluster_put_pod(cluster, later);
+    assert_int_equal(small_used_mib(cluster), 4096);
+}
+
+/* --- pods that do not tell what they hold --------------------------------------------------------
+ */
+
+static void test_cluster_put_pod__counts_what_no_record_attributes(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(4);
+    struct pod *copied = small_bound_pod("b", "2", "n1", "GPU-0", 100);
+    struct pod *broken = small_bound_pod("c", "3", "n1", NULL, 100);
+
+    (void)state;
+    cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", NULL, 100));
+    assert_int_equal(small_unattributed(cluster), 1);
+    copied->record.node[1] = '9'; /* a record of another node */
+    cluster_put_pod(cluster, copied);
+    assert_int_equal(small_unattributed(cluster), 2);
+    assert_int_equal(small_used_mib(cluster), 0);
+    broken->record_problem = xstrdup("not JSON");
+    cluster_put_pod(cluster, broken);
+    assert_int_equal(small_unattributed(cluster), 3);
+    cluster_remove_pod(cluster, "default", "a", "1");
+    cluster_put_pod(cluster,
+                    small_bound_pod("c", "3", "n1", "GPU-1", 100)); /* the record is repaired */
+    assert_int_equal(small_unattributed(cluster), 1);
+    assert_int_equal(small_use(cluster, 1).memory_mib, 100);
+}
+
+static void test_cluster_put_pod__absurd_counts_do_not_wrap_around(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(4);
+    struct pod *pod = small_bound_pod("a", "1", "n1", NULL, 100);
+
+    (void)state;
+    pod->request.asks[0].count = UINT32_MAX;
+    cluster_put_pod(cluster, pod);
+    cluster_put_pod(cluster, small_bound_pod("b", "2", "n1", NULL, 100));
+    assert_true(small_unattributed(cluster) >= 4);
+}
+
+static void test_cluster_put_pod__pods_without_devices_do_not_disturb_plans(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    uint64_t before = small_version(cluster);
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct pod *pod = pod_new("default", "cpu", "9");
+
+        free(pod->node);
+        pod->node = xstrdup("n1");
+        cluster_put_pod(cluster, pod);
+    }
+    assert_int_equal(small_version(cluster), before);
+}
+
+/* --- lists and nodes ---------------------------------------------------------------------------
+ */
+
+static void test_cluster_is_synced__after_both_lists(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = cluster_new(&test_key);
+
+    (void)state;
+    cluster_put_node(cluster, node_plain("n1", 1, 1, 1));
+    assert_false(cluster_is_synced(cluster));
+    cluster_replace_nodes(cluster, NULL, 0);
+    assert_false(cluster_is_synced(cluster));
+    cluster_replace_pods(cluster, NULL, 0);
+    assert_true(cluster_is_synced(cluster));
+}
+
+static void test_cluster_put_node__a_heartbeat_changes_nothing(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    uint64_t before = small_version(cluster);
+
+    (void)state;
+    cluster_put_node(cluster, node_plain("n1", 1, 16384, 2));
+    assert_int_equal(small_version(cluster), before);
+    cluster_put_node(cluster, node_plain("n1", 1, 16385, 2));
+    assert_int_not_equal(small_version(cluster), before);
+}
+
+static void test_cluster_put_node__holdings_outlive_their_node(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+
+    (void)state;
+    cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", "GPU-0", 8192));
+    cluster_remove_node(cluster, "n1");
+    cluster_check(cluster);
+    cluster_put_node(cluster, node_plain("n1", 2, 16384, 2));
+    assert_int_equal(small_used_mib(cluster), 8192);
+}
+
+static void test_cluster_put_node__nodes_wired_and_named_alike_share_what_they_repeat(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = cluster_new(&test_key);
+    AUTO(snapshot_unref_pointer) struct snapshot *snapshot = NULL;
+    const struct node *a, *b, *c;
+
+    (void)state;
+    cluster_put_node(cluster, node_8gpu_pairs("a"));
+    cluster_put_node(cluster, node_8gpu_pairs("b"));
+    cluster_put_node(cluster, node_8gpu_nvswitch("c"));
+    snapshot = cluster_snapshot(cluster);
+    a = snapshot_find(snapshot, "a")->node;
+    b = snapshot_find(snapshot, "b")->node;
+    c = snapshot_find(snapshot, "c")->node;
+    assert_ptr_equal(a->graph, b->graph);
+    assert_ptr_not_equal(a->graph, c->graph);
+    assert_int_not_equal(a->graph->serial, 0);
+    assert_int_not_equal(a->graph->serial, c->graph->serial);
+    assert_ptr_equal(a->devices[0].product, c->devices[7].product);
+}
+
+static void test_cluster_snapshot__does_not_change_and_is_ordered_by_name(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    AUTO(snapshot_unref_pointer) struct snapshot *before = NULL;
+    AUTO(snapshot_unref_pointer) struct snapshot *after = NULL;
+
+    (void)state;
+    cluster_put_node(cluster, node_plain("n10", 1, 1, 1));
+    cluster_put_node(cluster, node_plain("a", 1, 1, 1));
+    before = cluster_snapshot(cluster);
+    cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", "GPU-0", 8192));
+    cluster_remove_node(cluster, "a");
+    after = cluster_snapshot(cluster);
+    assert_int_equal(before->count, 3);
+    assert_string_equal(before->states[0]->node->name, "a");
+    assert_string_equal(before->states[1]->node->name, "n1");
+    assert_string_equal(before->states[2]->node->name, "n10");
+    assert_int_equal(snapshot_find(before, "n1")->use.devices[0].memory_mib, 0);
+    assert_int_equal(after->count, 2);
+    assert_null(snapshot_find(after, "a"));
+}
+
+static void test_cluster_sum_use__answers_for_a_node_as_the_question_has_it(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = cluster_new(&test_key);
+    AUTO(node_unref_pointer) struct node *node = node_plain("n1", 2, 16384, 2);
+    struct node_use use;
+
+    (void)state;
+    cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", "GPU-1", 8192));
+    cluster_sum_use(cluster, node, NULL, &use);
+    assert_int_equal(use.device_count, 2);
+    assert_int_equal(use.devices[1].memory_mib, 8192);
+    cluster_sum_use(cluster, node, "1", &use);
+    assert_int_equal(use.devices[1].memory_mib, 0);
+}
+
+static void test_cluster_holdings__are_copies_ordered_by_name(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(2);
+    size_t count = 0;
+    struct holding_view *views;
+
+    (void)state;
+    cluster_put_pod(cluster, small_bound_pod("b", "1", "n1", "GPU-0", 1));
+    cluster_put_pod(cluster, small_bound_pod("a", "2", "n1", "GPU-1", 1));
+    cluster_put_pod(cluster, small_bound_pod("c", "3", "n2", "GPU-1", 1));
+    views = cluster_holdings(cluster, "n1", &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(views[0].name, "a");
+    assert_string_equal(views[0].allocation.containers[0].devices[0].id, "GPU-1");
+    assert_string_equal(views[1].name, "b");
+    holding_views_free(views, count);
+    views = cluster_holdings(cluster, NULL, &count);
+    assert_int_equal(count, 3);
+    holding_views_free(views, count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cluster_put_pod__f28_the_devices_are_free_however_the_pod_ends),
+        cmocka_unit_test(test_cluster_remove_pod__f28_an_old_event_leaves_the_namesake_alone),
+        cmocka_unit_test(test_cluster_put_pod__a_uid_told_twice_belongs_to_the_last_pod),
+        cmocka_unit_test(test_cluster_put_pod__f29_a_terminating_pod_holds_until_it_is_gone),
+        cmocka_unit_test(test_cluster_put_pod__f10_counts_less_when_the_init_steps_have_ended),
+        cmocka_unit_test(test_cluster_put_pod__counts_what_no_record_attributes),
+        cmocka_unit_test(test_cluster_put_pod__absurd_counts_do_not_wrap_around),
+        cmocka_unit_test(test_cluster_put_pod__pods_without_devices_do_not_disturb_plans),
+        cmocka_unit_test(test_cluster_is_synced__after_both_lists),
+        cmocka_unit_test(test_cluster_put_node__a_heartbeat_changes_nothing),
+        cmocka_unit_test(test_cluster_put_node__holdings_outlive_their_node),
+        cmocka_unit_test(test_cluster_put_node__nodes_wired_and_named_alike_share_what_they_repeat),
+        cmocka_unit_test(test_cluster_snapshot__does_not_change_and_is_ordered_by_name),
+        cmocka_unit_test(test_cluster_sum_use__answers_for_a_node_as_the_question_has_it),
+        cmocka_unit_test(test_cluster_holdings__are_copies_ordered_by_name),
+    };
+
+    return cmocka_run_group_tests_name("cluster", tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/builders.h"
+#include "support/test.h"
+
+#include "topofit/history.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static void free_history(struct history **history)
+{
+    history_free(*history);
+}
+
+static void put(struct history *history, const char *name, const char *uid, unsigned kept)
+{
+    struct decision decision = {.pod = pod_new("default", name, uid),
+                                .unix_ms = 1000,
+                                .considered = 3,
+                                .kept = kept,
+                                .refusals = xcalloc(1, sizeof *decision.refusals),
+                                .refusal_count = 1};
+
+    decision.refusals[0] = (struct refusal){xstrdup("n1"), REASON_MEMORY, xstrdup("8000 wanted")};
+    history_put(history, &decision);
+    assert_null(decision.pod); /* taken over */
+}
+
+static void test_history_find__gives_a_copy_of_the_last_decision(void **state)
+{
+    AUTO(free_history) struct history *history = history_new(&test_key);
+    AUTO(decision_clear) struct decision found = {0};
+
+    (void)state;
+    assert_false(history_find(history, "default", "a", &found));
+    put(history, "a", "1", 0);
+    put(history, "a", "1", 2);
+    assert_true(history_find(history, "default", "a", &found));
+    assert_int_equal(found.kept, 2);
+    assert_int_equal(found.attempts, 2);
+    assert_int_equal(found.refusal_count, 1);
+    assert_string_equal(found.refusals[0].node, "n1");
+    assert_string_equal(found.refusals[0].detail, "8000 wanted");
+    assert_false(history_find(history, "other", "a", &found));
+}
+
+static void test_history_put__a_namesake_begins_anew(void **state)
+{
+    AUTO(free_history) struct history *history = history_new(&test_key);
+    AUTO(decision_clear) struct decision found = {0};
+    AUTO(pod_unref_pointer) struct pod *old = NULL;
+
+    (void)state;
+    put(history, "a", "1", 0);
+    put(history, "a", "2", 0);
+    assert_true(history_find(history, "default", "a", &found));
+    assert_string_equal(found.pod->uid, "2");
+    assert_int_equal(found.attempts, 1);
+    old = history_find_pod_by_uid(history, "1");
+    assert_string_equal(old->uid, "1");
+    assert_null(history_find_pod_by_uid(history, "3"));
+}
+
+static void test_history_put__forgets_the_oldest(void **state)
+{
+    AUTO(free_history) struct history *history = history_new(&test_key);
+
+    (void)state;
+    for (int i = 0; i < HISTORY_PODS_MAX; i++) {
+        AUTO_FREE char *name = xasprintf("p%d", i);
+
+        put(history, name, name, 0);
+    }
+    put(history, "p0", "p0", 0); /* asked about again: not the oldest any more */
+    put(history, "new", "new", 0);
+    for (int i = 0; i < 3; i++) {
+        AUTO_FREE char *name = xasprintf("p%d", i);
+        AUTO(pod_unref_pointer) struct pod *pod = history_find_pod_by_uid(history, name);
+        AUTO(decision_clear) struct decision found = {0};
+
+        assert_int_equal(pod != NULL, i != 1);
+        assert_int_equal(history_find(history, "default", name, &found), i != 1);
+    }
+}
+
+/* The old one of two namesakes is forgotten: the younger stays to be found by their name. */
+static void test_history_put__forgetting_a_namesake_leaves_the_younger(void **state)
+{
+    AUTO(free_history) struct history *history = history_new(&test_key);
+    AUTO(decision_clear) struct decision found = {0};
+
+    (void)state;
+    put(history, "a", "old", 0);
+    put(history, "a", "young", 0);
+    for (int i = 0; i < HISTORY_PODS_MAX - 1; i++) {
+        AUTO_FREE char *name = xasprintf("p%d", i);
+
+        put(history, name, name, 0);
+    }
+    assert_null(history_find_pod_by_uid(history, "old"));
+    assert_true(history_find(history, "default", "a", &found));
+    assert_string_equal(found.pod->uid, "young");
+}
+
+static void *ask_and_put(void *ctx)
+{
+    for (int i = 0; i < 500; i++) {
+        AUTO(decision_clear) struct decision found = {0};
+        AUTO_FREE char *uid = xasprintf("%d", i % 7);
+
+        put(ctx, "a", uid, 1);
+        history_find(ctx, "default", "a", &found);
+        pod_unref(history_find_pod_by_uid(ctx, uid));
+    }
+    return NULL;
+}
+
+static void test_history__may_be_used_by_several_threads(void **state)
+{
+    AUTO(free_history) struct history *history = history_new(&test_key);
+    AUTO(decision_clear) struct decision found = {0};
+    pthread_t threads[4];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_and_put, history), 0);
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+        pthread_join(threads[i], NULL);
+    assert_true(history_find(history, "default", "a", &found));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_history_find__gives_a_copy_of_the_last_decision),
+        cmocka_unit_test(test_history_put__a_namesake_begins_anew),
+        cmocka_unit_test(test_history_put__forgets_the_oldest),
+        cmocka_unit_test(test_history_put__forgetting_a_namesake_leaves_the_younger),
+        cmocka_unit_test(test_history__may_be_used_by_several_threads),
+    };
+
+    return cmocka_run_group_tests_name("history", tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kube_path - the request paths of the Kubernetes API that we use.
+ *
+ * Everything variable is percent-encoded. resourceVersion and continue tokens are opaque: they are
+ * sent back as they came. Each function replaces the contents of `out`.
+ */
+#ifndef TOPOFIT_KUBE_PATH_H
+#define TOPOFIT_KUBE_PATH_H
+
+#include <stdbool.h>
+
+#include "topofit/buf.h"
+#include "topofit/kube_json.h"
+
+/* The plural by which people and RBAC rules call a kind: "nodes", "pods". */
+const char *kube_path_resource(enum kube_kind kind);
+
+/*
+ * A page of a consistent list (resourceVersion is left out).
+ *
+ * selector  a field selector, or NULL.
+ * limit     objects on a page; 0 for all on one.
+ * token     the continue token of the page before, or NULL for the first page.
+ */
+void kube_path_list(struct buf *out, enum kube_kind kind, const char *selector, unsigned limit,
+                    const char *token);
+
+/* A watch with bookmarks that follows `version` and is ended by the server after timeout_s. */
+void kube_path_watch(struct buf *out, enum kube_kind kind, const char *selector,
+                     const char *version, unsigned timeout_s);
+
+void kube_path_pod(struct buf *out, const char *namespace, const char *name);
+void kube_path_binding(struct buf *out, const char *namespace, const char *name);
+
+/* May the text stand in a path as the name of an object? (DNS subdomain, at most 253 characters.)
+ */
+bool kube_path_is_name(const char *text);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quantity - Kubernetes amounts as text: "8", "16Gi", "20k", "1e3", "500m".
+ *
+ * No I/O. One parser per meaning; each refuses what it cannot represent exactly and never rounds
+ * to zero. "1E" is an exa, "1E3" a thousand. More than 19 significant digits are ERR_LIMIT.
+ * source: k8s.io/apimachinery pkg/api/resource, the grammar in the comment on Quantity
+ */
+#ifndef TOPOFIT_QUANTITY_H
+#define TOPOFIT_QUANTITY_H
+
+#include <stdint.h>
+
+#include "topofit/error.h"
+
+/*
+ * A whole number of things: "2", "1k", "2000m" (= 2), "1e1".
+ *
+ * out     0..UINT32_MAX
+ * errors  ERR_INVALID for what is no quantity, negative or not whole; ERR_LIMIT beyond the range
+ */
+int quantity_parse_count(const char *text, uint64_t *out, struct error *err);
+
+/*
+ * An amount of device memory in MiB.
+ *
+ * A number without a unit is MiB, also when the API server wrote it as "20k" or "1e3" (it
+ * canonicalises 20000 that way). Ki Mi Gi Ti Pi Ei and M G T P E are bytes, rounded up to a MiB.
+ *
+ * out     0..INT64_MAX MiB; 0 only for a written zero
+ * errors  ERR_INVALID for what is no quantity, negative, or without a unit not whole;
+ *         ERR_LIMIT beyond the range
+ * source  docs/concepts/requests.md#memory
+ */
+int quantity_parse_mib(const char *text, uint64_t *out, struct error *err);
+
+#endif

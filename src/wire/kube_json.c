@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kube_json - single Kubernetes objects from bytes, and the Binding we write. */
+#include "topofit/kube_json.h"
+
+#include "kube_reading.h"
+#include "topofit/mem.h"
+
+void kube_object_init(struct kube_object *object, enum kube_kind kind)
+{
+    *object = (struct kube_object){.kind = kind};
+    switch (kind) {
+    case KUBE_NODE:
+        kube_node_init(&object->node);
+        break;
+    case KUBE_POD:
+        kube_pod_init(&object->pod);
+        break;
+    }
+}
+
+void kube_object_clear(struct kube_object *object)
+{
+    kube_node_clear(&object->node);
+    kube_pod_clear(&object->pod);
+}
+
+const struct kube_meta *kube_object_meta(const struct kube_object *object)
+{
+    return object->kind == KUBE_POD ? &object->pod.meta : &object->node.meta;
+}
+
+int kube_json_read_object(enum kube_kind kind, const char *bytes, size_t length,
+                          struct kube_object *out, struct error *err)
+{
+    AUTO(kube_object_clear) struct kube_object object = {0};
+    AUTO(kube_reading_clear) struct kube_reading reading = {0};
+    const struct json_field *shape = kind == KUBE_POD ? kube_pod_shape : kube_node_shape;
+
+    kube_reading_begin_object(&reading, &object, kind);
+    if (json_read(shape, &reading, bytes, length, err) < 0)
+        return -(int)err->code;
+    kube_reading_end(&reading);
+    if (kube_reading_check(&reading, err) < 0)
+        return -(int)err->code;
+    kube_object_clear(out);
+    *out = object;
+    object = (struct kube_object){0};
+    return 0;
+}
+
+static void write_member(struct buf *out, const char *opening, const char *text)
+{
+    buf_add_text(out, opening);
+    buf_add_json_string(out, text);
+}
+
+void kube_json_write_binding(struct buf *out, const char *namespace, const char *name,
+                             const char *uid, const char *node,
+                             const struct kube_pairs *annotations)
+{
+    buf_add_text(out, "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{");
+    write_member(out, "\"name\":", name);
+    write_member(out, ",\"namespace\":", namespace);
+    write_member(out, ",\"uid\":", uid);
+    buf_add_text(out, ",\"annotations\":{");
+    for (size_t i = 0; i < annotations->count; i++) {
+        if (i > 0)
+            buf_add_byte(out, ',');
+        buf_add_json_string(out, annotations->items[i].key);
+        write_member(out, ":", annotations->items[i].value);
+    }
+    buf_add_text(out, "}},\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\"");
+    write_member(out, ",\"name\":", node);
+    buf_add_text(out, "}}");
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect - how one system spells the facts on nodes and pods.
+ *
+ * Each dialect reads kube_objects into the model and writes the model back as annotations. A new
+ * system is a new file with one struct dialect and a row in the table; the rest of the program
+ * does not learn its keys. Today: native (topofit.io). No I/O, no state.
+ */
+#ifndef TOPOFIT_DIALECT_H
+#define TOPOFIT_DIALECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "topofit/device_class.h"
+#include "topofit/error.h"
+#include "topofit/kube_object.h"
+#include "topofit/node.h"
+#include "topofit/pod.h"
+
+struct dialect {
+    const char *name;
+    const char *const *annotations; /* every key it reads or writes, for people; ends with NULL */
+
+    /*
+     * Read what this dialect knows of a node into it (devices, then graph). What cannot be read
+     * goes to node_note_problem() with its place; the node stays usable with less knowledge.
+     * return  true when the node carries this dialect's inventory.
+     */
+    bool (*read_node)(const struct kube_node *kube, const struct class_table *classes,
+                      struct node *node);
+
+    /* Read demands from a pod's annotations into the request; unreadable ones are its problem. */
+    void (*read_demands)(const struct kube_pod *kube, struct request *request);
+
+    /*
+     * Read the record of what a pod was given.
+     * return  1 read, 0 no record of this dialect, negative unreadable (err says where).
+     */
+    int (*read_record)(const struct kube_pod *kube, struct allocation *out, struct error *err);
+
+    /* Annotation that holds the record, or NULL when this dialect does not write. */
+    const char *record_key;
+
+    /* Write the record as annotations of the Binding. */
+    void (*write_record)(const struct allocation *allocation, struct kube_pairs *annotations);
+};
+
+/* The dialects in the order in which they are asked. */
+extern const struct dialect *const dialects[];
+extern const size_t dialect_count;
+
+extern const struct dialect dialect_native;
+
+/* Model objects from kube objects, asking all dialects. One reference for the caller. */
+struct node *dialect_node(const struct kube_node *kube, const struct class_table *classes);
+struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *classes);
+
+/* Read a pod's record from its annotations into the model, asking all dialects. */
+void dialect_read_record(const struct kube_pod *kube, struct pod *pod);
+
+/* The request of a pod: amounts by class, demands by dialect. out is initialised here. */
+void dialect_request(const struct kube_pod *kube, const struct class_table *classes,
+                     struct request *out);
+
+/* The annotation that tells one allocation of a pod from another. Static storage. */
+const char *dialect_record_key(void);
+
+/* The annotations that record an allocation, from all dialects that write. */
+void dialect_write_record(const struct allocation *allocation, struct kube_pairs *annotations);
+
+#endif

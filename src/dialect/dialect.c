@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dialect - how one system spells the facts on nodes and pods; the table, and what all share. */
+#include "topofit/dialect.h"
+
+#include "amounts.h"
+#include "topofit/mem.h"
+
+#include <string.h>
+
+const struct dialect *const dialects[] = {&dialect_native};
+const size_t dialect_count = ARRAY_LEN(dialects);
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+static struct label_set *read_labels(const struct kube_pairs *pairs)
+{
+    struct label_set *labels = labels_new();
+
+    for (size_t i = 0; i < pairs->count; i++)
+        labels_add(labels, pairs->items[i].key, pairs->items[i].value);
+    labels_sort(labels);
+    return labels;
+}
+
+struct node *dialect_node(const struct kube_node *kube, const struct class_table *classes)
+{
+    struct node *node = node_new(kube->meta.name, kube->meta.uid);
+
+    labels_unref(node->labels);
+    node->labels = read_labels(&kube->meta.labels);
+    node->unschedulable = kube->unschedulable;
+    /* The first inventory counts: the same devices told twice would be given out twice. */
+    for (size_t i = 0; i < dialect_count && !node->has_inventory; i++)
+        node->has_inventory = dialects[i]->read_node(kube, classes, node);
+    return node;
+}
+
+/* --- pods ------------------------------------------------------------------------------------ */
+
+static bool read_init_done(const struct kube_pod *kube)
+{
+    for (size_t i = 0; i < kube->container_count; i++) {
+        if (kube->containers[i].kind == CONTAINER_INIT && !kube->containers[i].terminated_ok)
+            return false;
+    }
+    return true;
+}
+
+void dialect_request(const struct kube_pod *kube, const struct class_table *classes,
+                     struct request *out)
+{
+    request_init(out);
+    amounts_read(kube, classes, out);
+    if (kube->truncated)
+        request_set_problem(out, "the pod has more containers or annotations than are looked at");
+    /* Demands of a pod that asks for no device concern nobody. */
+    for (size_t i = 0; i < dialect_count && request_wants_devices(out); i++)
+        dialects[i]->read_demands(kube, out);
+}
+
+void dialect_read_record(const struct kube_pod *kube, struct pod *pod)
+{
+    for (size_t i = 0; i < dialect_count && !pod->has_record; i++) {
+        struct allocation record;
+        struct error err = {0};
+        int result = dialects[i]->read_record(kube, &record, &err);
+
+        if (result > 0) {
+            allocation_clear(&pod->record);
+            pod->record = record;
+            pod->has_record = true;
+        } else if (result < 0 && pod->record_problem == NULL) {
+            pod->record_problem = xstrdup(err.text);
+        }
+    }
+}
+
+struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *classes)
+{
+    struct pod *pod = pod_new(kube->meta.namespace, kube->meta.name, kube->meta.uid);
+
+    mem_free_pointer(&pod->node);
+    pod->node = xstrdup(kube->node_name);
+    pod->finished = strcmp(kube->phase, "Succeeded") == 0 || strcmp(kube->phase, "Failed") == 0;
+    pod->deleting = kube->meta.deleting;
+    pod->gated = kube->gated;
+    pod->priority = kube->priority;
+    pod->init_done = read_init_done(kube);
+    dialect_request(kube, classes, &pod->request);
+    dialect_read_record(kube, pod);
+    return pod;
+}
+
+const char *dialect_record_key(void)
+{
+    return dialect_native.record_key;
+}
+
+void dialect_write_record(const struct allocation *allocation, struct kube_pairs *annotations)
+{
+    for (size_t i = 0; i < dialect_count; i++) {
+        if (dialects[i]->write_record != NULL)
+            dialects[i]->write_record(allocation, annotations);
+    }
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* native - topofit's own annotations (domain topofit.io). docs/reference/annotations.md */
+#include "native_node.h"
+#include "native_record.h"
+#include "native_topology.h"
+#include "topofit/dialect.h"
+#include "topofit/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- demands of pods ------------------------------------------------------------------------- */
+
+struct word {
+    const char *text;
+    int value;
+};
+
+/* An annotation whose value is one of a few words. */
+struct choice {
+    const char *key;
+    const char *expected;
+    struct word words[5];
+    void (*set)(struct request *request, int value);
+};
+
+static void set_mode(struct request *request, int value)
+{
+    request->topology.has_mode = true;
+    request->topology.mode = (enum topology_mode)value;
+}
+
+static void set_max_tier(struct request *request, int value)
+{
+    request->topology.has_max_tier = true;
+    request->topology.max_tier = (enum tier)value;
+}
+
+static void set_source(struct request *request, int value)
+{
+    request->topology.has_source = true;
+    request->topology.source = (enum topology_source)value;
+}
+
+static void set_isolation(struct request *request, int value)
+{
+    request->isolation = (enum isolation_mode)value;
+}
+
+static const struct choice choices[] = {
+    {"topofit.io/topology",
+     "hard, soft or off",
+     {{"hard", TOPOLOGY_HARD}, {"soft", TOPOLOGY_SOFT}, {"off", TOPOLOGY_OFF}},
+     set_mode},
+    {"topofit.io/topology-max-tier",
+     "0, 1 or 2",
+     {{"0", TIER_INTERCONNECT}, {"1", TIER_NUMA}, {"2", TIER_CROSS}},
+     set_max_tier},
+    {"topofit.io/topology-source",
+     "auto, vendor or numa",
+     {{"auto", SOURCE_AUTO}, {"vendor", SOURCE_VENDOR}, {"numa", SOURCE_NUMA}},
+     set_source},
+    {"topofit.io/isolation",
+     "soft, hard, partitioned or shared",
+     {{"soft", ISOLATION_SOFT},
+      {"hard", ISOLATION_HARD},
+      {"partitioned", ISOLATION_PARTITIONED},
+      {"shared", ISOLATION_SHARED}},
+     set_isolation},
+};
+
+static void read_choice(const struct choice *choice, const char *value, struct request *request)
+{
+    for (size_t i = 0; choice->words[i].text != NULL; i++) {
+        if (text_equal_nocase(choice->words[i].text, value)) {
+            choice->set(request, choice->words[i].value);
+            return;
+        }
+    }
+    request_set_problem(request, "annotation %s is \"%.60s\": expected %s", choice->key, value,
+                        choice->expected);
+}
+
+static void read_list(const struct kube_pod *kube, const char *key, char **out)
+{
+    const char *value = kube_pairs_get(&kube->meta.annotations, key);
+    const char *at = value;
+    char item[2];
+
+    /* A list of nothing but commas selects nothing in particular, as if it were not there. */
+    if (value == NULL || !text_next_item(&at, item, sizeof item))
+        return;
+    free(*out);
+    *out = xstrdup(value);
+}
+
+static void read_demands(const struct kube_pod *kube, struct request *request)
+{
+    for (size_t i = 0; i < ARRAY_LEN(choices); i++) {
+        const char *value = kube_pairs_get(&kube->meta.annotations, choices[i].key);
+
+        if (value != NULL)
+            read_choice(&choices[i], value, request);
+    }
+    read_list(kube, "topofit.io/use-devices", &request->use_devices);
+    read_list(kube, "topofit.io/avoid-devices", &request->avoid_devices);
+    read_list(kube, "topofit.io/use-products", &request->use_products);
+    read_list(kube, "topofit.io/avoid-products", &request->avoid_products);
+}
+
+static const char *const annotations[] = {
+    KEY_INVENTORY,
+    KEY_TOPOLOGY,
+    KEY_CORDONED,
+    "topofit.io/topology-max-tier",
+    "topofit.io/topology-source",
+    "topofit.io/isolation",
+    "topofit.io/use-devices",
+    "topofit.io/avoid-devices",
+    "topofit.io/use-products",
+    "topofit.io/avoid-products",
+    KEY_ALLOCATION,
+    KEY_DEVICES_PREFIX,
+    NULL,
+};
+
+const struct dialect dialect_native = {
+    .name = "native",
+    .annotations = annotations,
+    .read_node = native_read_node,
+    .read_demands = read_demands,
+    .read_record = native_read_record,
+    .record_key = KEY_ALLOCATION,
+    .write_record = native_write_record,
+};

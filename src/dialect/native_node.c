@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* native_node - topofit.io/inventory, topology and cordoned-devices on nodes. */
+#include "native_node.h"
+
+#include "native_topology.h"
+#include "topofit/mem.h"
+
+#include <jansson.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ID_MAX 128
+#define PRODUCT_MAX 256
+#define MEMORY_MIB_MAX (1LL << 40)
+#define CORES_MAX 10000
+#define SLOTS_MAX 10000
+#define INDEX_MAX 65535
+#define NUMA_MAX 32767
+
+/* One entry of the inventory being read. */
+struct entry {
+    struct node *node;
+    const json_t *json;
+    size_t number; /* in the list, from 0, for texts */
+    bool failed;
+};
+
+static void fail(struct entry *entry, const char *key, const char *expected)
+{
+    if (!entry->failed)
+        node_note_problem(entry->node, "inventory device %zu left out: \"%s\" must be %s",
+                          entry->number, key, expected);
+    entry->failed = true;
+}
+
+/* A whole number in [min, max], or `fallback` when the key is missing. */
+static long long read_number(struct entry *entry, const char *key, long long min, long long max,
+                             long long fallback)
+{
+    const json_t *value = json_object_get(entry->json, key);
+
+    if (value == NULL)
+        return fallback;
+    if (json_is_integer(value) && json_integer_value(value) >= min &&
+        json_integer_value(value) <= max)
+        return json_integer_value(value);
+    fail(entry, key, "a whole number within its range");
+    return fallback;
+}
+
+/* A string of at most max bytes, "" when the key is missing. Borrowed. */
+static const char *read_string(struct entry *entry, const char *key, size_t max)
+{
+    const json_t *value = json_object_get(entry->json, key);
+
+    if (value == NULL)
+        return "";
+    if (json_is_string(value) && json_string_length(value) <= max)
+        return json_string_value(value);
+    fail(entry, key, "a text of reasonable length");
+    return "";
+}
+
+static const struct device_class *read_class(struct entry *entry, const struct class_table *classes)
+{
+    const char *name = read_string(entry, "class", ID_MAX);
+    const struct device_class *class = class_find(classes, name[0] != '\0' ? name : "nvidia");
+
+    if (class == NULL)
+        fail(entry, "class", "the name of a device class");
+    return class;
+}
+
+static bool read_healthy(struct entry *entry)
+{
+    const json_t *value = json_object_get(entry->json, "healthy");
+
+    if (value != NULL && !json_is_boolean(value))
+        fail(entry, "healthy", "true or false");
+    return value == NULL || json_is_true(value);
+}
+
+static void set_text(char **field, const char *value)
+{
+    free(*field);
+    *field = xstrdup(value);
+}
+
+static void read_device(struct entry *entry, const struct class_table *classes)
+{
+    const char *id = read_string(entry, "id", ID_MAX);
+    const char *product = read_string(entry, "product", PRODUCT_MAX);
+    const char *bus_id = read_string(entry, "busId", ID_MAX);
+    const struct device_class *class = read_class(entry, classes);
+    struct device fields = {
+        .index = (unsigned)read_number(entry, "index", 0, INDEX_MAX, (long long)entry->number),
+        .memory_mib = (uint64_t)read_number(entry, "memoryMiB", 0, MEMORY_MIB_MAX, 0),
+        .cores = (uint16_t)read_number(entry, "cores", 0, CORES_MAX, class ? class->cores : 0),
+        .slots = (uint16_t)read_number(entry, "slots", 0, SLOTS_MAX, 1),
+        .numa = (int)read_number(entry, "numa", NUMA_UNKNOWN, NUMA_MAX, NUMA_UNKNOWN),
+        .healthy = read_healthy(entry),
+    };
+    struct device *device;
+
+    if (id[0] == '\0' || node_find_device(entry->node, id) >= 0)
+        fail(entry, "id", "present and unique");
+    if (entry->failed)
+        return;
+    device = node_add_device(entry->node, id);
+    if (device == NULL) {
+        fail(entry, "devices", "at most 64");
+        return;
+    }
+    device->index = fields.index;
+    device->class = class;
+    device->memory_mib = fields.memory_mib;
+    device->cores = fields.cores;
+    device->slots = fields.slots;
+    device->numa = fields.numa;
+    device->healthy = fields.healthy;
+    set_text(&device->bus_id, bus_id);
+    text_unref(device->product);
+    device->product = text_new(product);
+}
+
+static bool read_inventory(const char *text, const struct class_table *classes, struct node *node)
+{
+    json_error_t where;
+    json_auto_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
+    const json_t *devices = json_object_get(root, "devices");
+    const json_t *json;
+    size_t i;
+
+    if (root == NULL) {
+        node_note_problem(node, KEY_INVENTORY ": line %d, column %d: %s", where.line, where.column,
+                          where.text);
+        return false;
+    }
+    if (!json_is_array(devices)) {
+        node_note_problem(node, KEY_INVENTORY ": an object with a list \"devices\" is expected");
+        return false;
+    }
+    json_array_foreach(devices, i, json)
+    {
+        struct entry entry = {node, json, i, false};
+
+        if (json_is_object(json))
+            read_device(&entry, classes);
+        else
+            fail(&entry, "devices", "a list of objects");
+    }
+    node_sort_devices(node);
+    return true;
+}
+
+static void read_cordoned(const char *list, struct node *node)
+{
+    char id[ID_MAX + 1];
+
+    while (text_next_item(&list, id, sizeof id)) {
+        int position = node_find_device(node, id);
+
+        if (position >= 0)
+            node->devices[position].cordoned = true;
+    }
+}
+
+bool native_read_node(const struct kube_node *kube, const struct class_table *classes,
+                      struct node *node)
+{
+    const char *inventory = kube_pairs_get(&kube->meta.annotations, KEY_INVENTORY);
+    const char *cordoned = kube_pairs_get(&kube->meta.annotations, KEY_CORDONED);
+    const char *topology = kube_pairs_get(&kube->meta.annotations, KEY_TOPOLOGY);
+
+    if (inventory == NULL || !read_inventory(inventory, classes, node))
+        return false;
+    if (cordoned != NULL)
+        read_cordoned(cordoned, node);
+    native_read_topology(topology, node);
+    return true;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * native_node - topofit.io/inventory, topology and cordoned-devices on nodes. For native.c only.
+ */
+#ifndef TOPOFIT_NATIVE_NODE_H
+#define TOPOFIT_NATIVE_NODE_H
+
+#include "topofit/kube_object.h"
+#include "topofit/node.h"
+
+#define KEY_INVENTORY "topofit.io/inventory"
+#define KEY_CORDONED "topofit.io/cordoned-devices"
+
+/* As struct dialect's read_node. */
+bool native_read_node(const struct kube_node *kube, const struct class_table *classes,
+                      struct node *node);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/test.h"
+
+#include <stdlib.h>
+
+#include "support/builders.h"
+#include "support/kube_words.h"
+#include "topofit/dialect.h"
+
+static void set_text(char **field, const char *text)
+{
+    free(*field);
+    *field = xstrdup(text);
+}
+
+static void test_dialect_node__keeps_labels_sorted_and_the_cordon(void **state)
+{
+    AUTO(kube_node_clear) struct kube_node kube;
+    AUTO(node_unref_pointer) struct node *node = NULL;
+
+    (void)state;
+    kube_node_init(&kube);
+    set_text(&kube.meta.name, "n1");
+    set_text(&kube.meta.uid, "u1");
+    kube.unschedulable = true;
+    kube_pairs_add(&kube.meta.labels, "zone", "a");
+    kube_pairs_add(&kube.meta.labels, "arch", "arm64");
+    node = dialect_node(&kube, &test_classes);
+    assert_string_equal(node->name, "n1");
+    assert_string_equal(node->uid, "u1");
+    assert_true(node->unschedulable);
+    assert_false(node->has_inventory);
+    assert_string_equal(node->labels->items[0].key->chars, "arch");
+    assert_string_equal(node_label(node, "zone"), "a");
+}
+
+static void test_dialect_pod__is_finished_when_its_phase_says_so(void **state)
+{
+    static const struct {
+        const char *phase;
+        bool finished;
+    } cases[] = {{"Pending", false}, {"Running", false},  {"Unknown", false}, {"", false},
+                 {"Failed", true},   {"Succeeded", true}, {"failed", false}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(kube_pod_clear) struct kube_pod kube;
+        AUTO(pod_unref_pointer) struct pod *pod = NULL;
+
+        kube_pod_init(&kube);
+        set_text(&kube.phase, cases[i].phase);
+        pod = dialect_pod(&kube, &test_classes);
+        assert_int_equal(pod->finished, cases[i].finished);
+    }
+}
+
+static void test_dialect_pod__init_is_done_when_all_steps_ended_well(void **state)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube;
+
+    (void)state;
+    kube_pod_init(&kube);
+    kube_pod_ask(&kube, CONTAINER_INIT, "");
+    kube_pod_ask(&kube, CONTAINER_SIDECAR, ""); /* never ends */
+    kube_pod_ask(&kube, CONTAINER_INIT, "");
+    kube_pod_ask(&kube, CONTAINER_APP, "");
+    for (int ended = 0; ended < 4; ended++) {
+        AUTO(pod_unref_pointer) struct pod *pod = NULL;
+
+        kube.containers[0].terminated_ok = ended & 1;
+        kube.containers[2].terminated_ok = ended & 2;
+        pod = dialect_pod(&kube, &test_classes);
+        assert_int_equal(pod->init_done, ended == 3);
+    }
+}
+
+static void test_dialect_pod__carries_over_what_kubernetes_says(void **state)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube;
+    AUTO(pod_unref_pointer) struct pod *pod = NULL;
+
+    (void)state;
+    kube_pod_init(&kube);
+    set_text(&kube.meta.namespace, "ns");
+    set_text(&kube.meta.name, "p");
+    set_text(&kube.meta.uid, "u");
+    set_text(&kube.node_name, "n1");
+    kube.meta.deleting = kube.gated = true;
+    kube.priority = -7;
+    pod = dialect_pod(&kube, &test_classes);
+    assert_string_equal(pod->namespace, "ns");
+    assert_string_equal(pod->node, "n1");
+    assert_true(pod->deleting && pod->gated && pod->init_done);
+    assert_int_equal(pod->priority, -7);
+    assert_false(pod->has_record);
+    assert_null(pod->record_problem);
+}
+
+static void test_dialect_pod__keeps_why_a_record_cannot_be_read(void **state)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube;
+    AUTO(pod_unref_pointer) struct pod *pod = NULL;
+
+    (void)state;
+    kube_pod_init(&kube);
+    kube_pod_annotate(&kube, dialect_record_key(), "{\"version\":1,");
+    pod = dialect_pod(&kube, &test_classes);
+    assert_false(pod->has_record);
+    assert_contains(pod->record_problem, "line 1");
+}
+
+static void test_dialect_request__a_pod_that_was_cut_cannot_be_served(void **state)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube;
+    AUTO(request_clear) struct request request;
+
+    (void)state;
+    kube_pod_init(&kube);
+    kube_pod_ask(&kube, CONTAINER_APP, "nvidia.com/gpu=1");
+    kube.truncated = true;
+    dialect_request(&kube, &test_classes, &request);
+    assert_non_null(request.problem);
+}
+
+static void test_dialect_write_record__writes_what_is_read_back(void **state)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube;
+    AUTO(pod_unref_pointer) struct pod *pod = NULL;
+    AUTO(allocation_clear) struct allocation record;
+
+    (void)state;
+    allocation_init(&record);
+    set_text(&record.node, "n1");
+    allocation_add_container(&record, "main", CONTAINER_APP);
+    record_line(&record, "GPU-a", 1, 2, ISOLATION_HARD);
+    kube_pod_init(&kube);
+    dialect_write_record(&record, &kube.meta.annotations);
+    assert_non_null(kube_pairs_get(&kube.meta.annotations, dialect_record_key()));
+    pod = dialect_pod(&kube, &test_classes);
+    assert_true(pod->has_record);
+    assert_true(allocation_equal(&pod->record, &record));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dialect_node__keeps_labels_sorted_and_the_cordon),
+        cmocka_unit_test(test_dialect_pod__is_finished_when_its_phase_says_so),
+        cmocka_unit_test(test_dialect_pod__init_is_done_when_all_steps_ended_well),
+        cmocka_unit_test(test_dialect_pod__carries_over_what_kubernetes_says),
+        cmocka_unit_test(test_dialect_pod__keeps_why_a_record_cannot_be_read),
+        cmocka_unit_test(test_dialect_request__a_pod_that_was_cut_cannot_be_served),
+        cmocka_unit_test(test_dialect_write_record__writes_what_is_read_back),
+    };
+
+    return cmocka_run_group_tests_name("dialect", tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/builders.h"
+#include "support/kube_words.h"
+#include "support/test.h"
+
+#include "topofit/buf.h"
+
+#define ONE(members) "{\"devices\":[{\"id\":\"GPU-a\"" members "}]}"
+
+static void test_native_inventory__reads_every_member(void **state)
+{
+    AUTO(node_unref_pointer)
+    struct node *node = node_told(
+        ONE(",\"index\":3,\"class\":\"nvidia\",\"product\":\"NVIDIA A10\",\"memoryMiB\":24576,"
+            "\"cores\":120,\"numa\":1,\"busId\":\"0000:3B:00.0\",\"healthy\":false,\"slots\":7,"
+            "\"partitions\":[],\"later\":1"),
+        NULL, NULL);
+    const struct device *device = &node->devices[0];
+
+    (void)state;
+    assert_null(node->problem);
+    assert_true(node->has_inventory);
+    assert_int_equal(node->device_count, 1);
+    assert_string_equal(device->id, "GPU-a");
+    assert_int_equal(device->index, 3);
+    assert_ptr_equal(device->class, &test_class);
+    assert_string_equal(device->product->chars, "NVIDIA A10");
+    assert_int_equal(device->memory_mib, 24576);
+    assert_int_equal(device->cores, 120);
+    assert_int_equal(device->numa, 1);
+    assert_string_equal(device->bus_id, "0000:3B:00.0");
+    assert_false(device->healthy);
+    assert_int_equal(device->slots, 7);
+}
+
+static void test_native_inventory__fills_in_what_is_left_out(void **state)
+{
+    AUTO(node_unref_pointer)
+    struct node *node = node_told("{\"devices\":[{\"id\":\"a\"},{\"id\":\"b\"}]}", NULL, NULL);
+
+    (void)state;
+    assert_int_equal(node->devices[1].index, 1);
+    assert_ptr_equal(node->devices[1].class, &test_class);
+    assert_int_equal(node->devices[1].memory_mib, 0);
+    assert_int_equal(node->devices[1].cores, 100);
+    assert_int_equal(node->devices[1].slots, 1);
+    assert_int_equal(node->devices[1].numa, NUMA_UNKNOWN);
+    assert_true(node->devices[1].healthy);
+}
+
+static void test_native_inventory__f38_what_is_no_inventory_is_named_and_the_node_kept(void **state)
+{
+    static const struct {
+        const char *text, *problem;
+    } cases[] = {
+        {"", "topofit.io/inventory: line 1"},
+        {"no JSON at all", "line 1, column 2"},
+        {"{\"devices\":[}", "line 1, column 13"},
+        {"{\n\"devices\": [\n{\"id\": \"a\",}\n]}", "line 3"},
+        {"null", "topofit.io/inventory"},
+        {"[]", "\"devices\""},
+        {"{}", "\"devices\""},
+        {"{\"devices\":null}", "\"devices\""},
+        {"{\"devices\":{\"id\":\"a\"}}", "\"devices\""},
+        {"{\"devices\":[{\"id\":\"a\",\"id\":\"b\"}]}", "duplicate"},
+        {"{\"devices\":[{\"id\":\"a\",\"memoryMiB\":1e999}]}", "overflow"},
+        {"{\"devices\":[{\"id\":\"\xff\"}]}", "line 1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(node_unref_pointer) struct node *node = node_told(cases[i].text, NULL, NULL);
+
+        assert_false(node->has_inventory);
+        assert_int_equal(node->device_count, 0);
+        assert_int_equal(node->graph->n, 0);
+        assert_contains(node->problem, cases[i].problem);
+    }
+}
+
+/* The rest of the inventory is good: only the device that cannot be read is left out. */
+static void test_native_inventory__a_device_that_cannot_be_read_is_left_out_and_named(void **state)
+{
+    static const struct {
+        const char *device, *key;
+    } cases[] = {
+        {"{}", "\"id\""},
+        {"{\"id\":\"\"}", "\"id\""},
+        {"{\"id\":7}", "\"id\""},
+        {"{\"id\":null}", "\"id\""},
+        {"{\"id\":\"good\"}", "\"id\""}, /* twice */
+        {"{\"id\":\"x\",\"index\":-1}", "\"index\""},
+        {"{\"id\":\"x\",\"index\":65536}", "\"index\""},
+        {"{\"id\":\"x\",\"index\":\"1\"}", "\"index\""},
+        {"{\"id\":\"x\",\"class\":\"abacus\"}", "\"class\""},
+        {"{\"id\":\"x\",\"memoryMiB\":-1}", "\"memoryMiB\""},
+        {"{\"id\":\"x\",\"memoryMiB\":1.5}", "\"memoryMiB\""},
+        {"{\"id\":\"x\",\"memoryMiB\":\"16Gi\"}", "\"memoryMiB\""},
+        {"{\"id\":\"x\",\"memoryMiB\":9223372036854775807}", "\"memoryMiB\""},
+        {"{\"id\":\"x\",\"cores\":10001}", "\"cores\""},
+        {"{\"id\":\"x\",\"slots\":70000}", "\"slots\""},
+        {"{\"id\":\"x\",\"numa\":32768}", "\"numa\""},
+        {"{\"id\":\"x\",\"numa\":-2}", "\"numa\""},
+        {"{\"id\":\"x\",\"healthy\":\"yes\"}", "\"healthy\""},
+        {"{\"id\":\"x\",\"healthy\":0}", "\"healthy\""},
+        {"{\"id\":\"x\",\"product\":[]}", "\"product\""},
+        {"{\"id\":\"x\",\"busId\":5}", "\"busId\""},
+        {"7", "\"devices\""},
+        {"null", "\"devices\""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_FREE char *text =
+            xasprintf("{\"devices\":[{\"id\":\"good\",\"memoryMiB\":1},%s]}", cases[i].device);
+        AUTO(node_unref_pointer) struct node *node = node_told(text, NULL, NULL);
+
+        assert_true(node->has_inventory);
+        assert_int_equal(node->device_count, 1);
+        assert_string_equal(node->devices[0].id, "good");
+        assert_contains(node->problem, "inventory device 1 left out");
+        assert_contains(node->problem, cases[i].key);
+    }
+}
+
+static void write_devices(struct buf *out, unsigned count)
+{
+    buf_add_text(out, "{\"devices\":[");
+    for (unsigned i = 0; i < count; i++)
+        buf_addf(out, "%s{\"id\":\"GPU-%u\"}", i > 0 ? "," : "", i);
+    buf_add_text(out, "]}");
+}
+
+static void test_native_inventory__takes_sixty_four_devices_and_names_the_next(void **state)
+{
+    (void)state;
+    for (unsigned count = DEVICE_MAX; count <= DEVICE_MAX + 1; count++) {
+        AUTO(buf_clear) struct buf text = buf_with_max(10000);
+        AUTO(node_unref_pointer) struct node *node = NULL;
+
+        write_devices(&text, count);
+        node = node_told(buf_text(&text), NULL, NULL);
+        assert_int_equal(node->device_count, DEVICE_MAX);
+        assert_int_equal(node->graph->n, DEVICE_MAX);
+        assert_int_equal(node->problem != NULL, count > DEVICE_MAX);
+    }
+}
+
+static void test_native_inventory__an_empty_list_is_an_inventory(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_told("{\"devices\":[]}", NULL, NULL);
+    AUTO(node_unref_pointer) struct node *bare = node_told(NULL, NULL, NULL);
+
+    (void)state;
+    assert_true(node->has_inventory);
+    assert_null(node->problem);
+    assert_false(bare->has_inventory);
+    assert_null(bare->problem);
+}
+
+/* Devices told in any order, with the same indices: the same node. */
+static void test_native_inventory__the_order_of_the_list_does_not_matter(void **state)
+{
+    AUTO_FREE char *matrix =
+        test_read_file(TEST_DATA "/topologies/16-8xa40-nvlink-bridge-pairs.txt", NULL);
+    AUTO(node_unref_pointer) struct node *first = NULL;
+
+    (void)state;
+    for (unsigned turn = 0; turn < 8; turn++) {
+        AUTO(buf_clear) struct buf text = buf_with_max(10000);
+        AUTO(node_unref_pointer) struct node *node = NULL;
+
+        buf_add_text(&text, "{\"devices\":[");
+        for (unsigned i = 0; i < 8; i++) {
+            unsigned index = (i * 3 + turn) % 8;
+
+            buf_addf(&text, "%s{\"id\":\"GPU-%c\",\"index\":%u,\"memoryMiB\":%u}", i > 0 ? "," : "",
+                     "hcadgfbe"[index], index, 1000 + index);
+        }
+        buf_add_text(&text, "]}");
+        node = node_told(buf_text(&text), matrix, "GPU-c");
+        assert_null(node->problem);
+        if (first == NULL)
+            first = node_ref(node);
+        assert_true(node_equal(first, node));
+    }
+}
+
+static void test_native_cordoned__marks_the_devices_named(void **state)
+{
+    AUTO(node_unref_pointer)
+    struct node *node = node_told("{\"devices\":[{\"id\":\"a\"},{\"id\":\"b\"},{\"id\":\"c\"}]}",
+                                  NULL, " c , unknown,a,");
+
+    (void)state;
+    assert_true(node->devices[0].cordoned);
+    assert_false(node->devices[1].cordoned);
+    assert_true(node->devices[2].cordoned);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_native_inventory__reads_every_member),
+        cmocka_unit_test(test_native_inventory__fills_in_what_is_left_out),
+        cmocka_unit_test(
+            test_native_inventory__f38_what_is_no_inventory_is_named_and_the_node_kept),
+        cmocka_unit_test(test_native_inventory__a_device_that_cannot_be_read_is_left_out_and_named),
+        cmocka_unit_test(test_native_inventory__takes_sixty_four_devices_and_names_the_next),
+        cmocka_unit_test(test_native_inventory__an_empty_list_is_an_inventory),
+        cmocka_unit_test(test_native_inventory__the_order_of_the_list_does_not_matter),
+        cmocka_unit_test(test_native_cordoned__marks_the_devices_named),
+    };
+
+    return cmocka_run_group_tests_name("native_node", tests, NULL, NULL);
+}

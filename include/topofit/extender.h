@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * extender - the use-cases: what kube-scheduler asks, from request bytes to answer bytes.
+ *
+ * filter and prioritize are functions of (snapshot, pod, nodes): no lock held, no I/O, no promise.
+ * bind decides again, reserves, and hands the Binding to a port; the answer comes later, through
+ * a callback. Safe to call from any thread.
+ */
+#ifndef TOPOFIT_EXTENDER_H
+#define TOPOFIT_EXTENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topofit/bind_job.h"
+#include "topofit/buf.h"
+#include "topofit/cluster.h"
+#include "topofit/decide.h"
+#include "topofit/device_class.h"
+#include "topofit/history.h"
+
+/* Where Bindings go: the API server (edge) or memory (embedded mode). Never blocks. */
+struct bind_port {
+    void *ctx;
+    /* errors: ERR_BUSY when too many are in flight; then the job stays the caller's. */
+    int (*submit)(void *ctx, struct bind_job *steal_job, struct error *err);
+};
+
+/* How a bind call ended, for counting. */
+enum bind_end { BIND_END_BOUND = 0, BIND_END_FAILED, BIND_END_UNCLEAR, BIND_END_REFUSED };
+
+/* Who counts what happens. Both may be NULL; called from any thread, must not block. */
+struct observer {
+    void *ctx;
+    void (*on_filtered)(void *ctx, enum reason reason, size_t nodes); /* REASON_OK = kept */
+    void (*on_bind_end)(void *ctx, enum bind_end end);
+};
+
+struct extender_options {
+    struct decide_policy policy;
+    bool answer_failed_nodes; /* curable refusals go to FailedNodes (docs/reference/reasons.md) */
+    uint64_t bind_timeout_ms; /* how long a Binding may take before it is unclear */
+};
+
+struct extender {
+    struct cluster *cluster; /* borrowed, as everything here */
+    const struct class_table *classes;
+    struct gputopo_memo *memo;
+    struct history *history;
+    struct bind_port binder;
+    struct observer observer;
+    struct extender_options options;
+};
+
+/* Now, on both clocks: deadlines use the first, records for people the second. */
+struct moment {
+    uint64_t monotonic_ms;
+    uint64_t unix_ms;
+};
+
+/*
+ * Answer a filter or prioritize call.
+ *
+ * now     for the record; nothing is decided by it.
+ * out     the complete body.
+ * errors  ERR_INVALID or ERR_LIMIT when the request is not what it should be. Semantic failures of
+ *         filter are part of the answer (Error); prioritize has no place for them, so there they
+ *         are errors, and ERR_BUSY before the first complete list.
+ */
+int extender_filter(struct extender *extender, const char *bytes, size_t length, struct moment now,
+                    struct buf *out, struct error *err);
+int extender_prioritize(struct extender *extender, const char *bytes, size_t length,
+                        struct moment now, struct buf *out, struct error *err);
+
+/*
+ * Answer a bind call, sooner or later.
+ *
+ * done    called exactly once with the complete body, from any thread, possibly before this
+ *         function returns. Not called when an error is returned.
+ */
+typedef void (*extender_on_bound)(void *ctx, const char *body, size_t length);
+int extender_bind(struct extender *extender, const char *bytes, size_t length, struct moment now,
+                  extender_on_bound done, void *ctx, struct error *err);
+
+#endif

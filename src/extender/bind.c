@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bind - decide again, reserve, hand the Binding over, and answer when it has ended.
+ */
+#include "topofit/dialect.h"
+#include "topofit/extender.h"
+#include "topofit/extender_json.h"
+#include "topofit/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RESERVE_TRIES_MAX 64               /* each lost try is another pod's success */
+#define ANNOTATIONS_BYTES_MAX (192 * 1024) /* the API server's limit is 256 KiB for a whole pod */
+
+/* A bind call on its way. */
+struct binding {
+    struct extender *extender;
+    struct extender_binding_args args;
+    struct pod *pod;
+    uint64_t deadline_ms;
+    bool resumed; /* an earlier Binding of the pod, whose end is unknown, is sent again */
+    extender_on_bound done;
+    void *ctx;
+};
+
+static void binding_free(struct binding *binding)
+{
+    extender_binding_args_clear(&binding->args);
+    pod_unref(binding->pod);
+    free(binding);
+}
+
+/* Answer the call. text "" = success. */
+static void answer(struct binding *binding, enum bind_end end, const char *text)
+{
+    const struct observer *observer = &binding->extender->observer;
+    AUTO(buf_clear) struct buf body = buf_with_max(4096);
+
+    if (observer->on_bind_end != NULL)
+        observer->on_bind_end(observer->ctx, end);
+    extender_json_write_binding_result(&body, text);
+    binding->done(binding->ctx, buf_text(&body), body.length);
+}
+
+/* Answer the call and end it. */
+static void finish(struct binding *binding, enum bind_end end, const char *text)
+{
+    answer(binding, end, text);
+    binding_free(binding);
+}
+
+/* The Binding has ended, or its caller waits no longer; called from wherever the port runs. */
+static void on_job_done(void *ctx, enum bind_outcome outcome, const char *text)
+{
+    struct binding *binding = ctx;
+    struct cluster *cluster = binding->extender->cluster;
+    const char *uid = binding->pod->uid;
+
+    switch (outcome) {
+    case BIND_BOUND:
+        cluster_confirm(cluster, uid);
+        finish(binding, BIND_END_BOUND, "");
+        return;
+    case BIND_FAILED:
+        cluster_release(cluster, uid, HOLDING_RESERVED);
+        finish(binding, BIND_END_FAILED, text);
+        return;
+    case BIND_UNCLEAR:
+        cluster_mark_unknown(cluster, uid);
+        answer(binding, BIND_END_UNCLEAR, text);
+        return;
+    }
+}
+
+/* What became of a Binding that was unclear. Still unclear: the watch or the next start tells. */
+static void on_job_settled(void *ctx, enum bind_outcome outcome)
+{
+    struct binding *binding = ctx;
+    struct cluster *cluster = binding->extender->cluster;
+
+    if (outcome == BIND_BOUND)
+        cluster_confirm(cluster, binding->pod->uid);
+    else if (outcome == BIND_FAILED)
+        cluster_release(cluster, binding->pod->uid, HOLDING_UNKNOWN);
+    binding_free(binding);
+}
+
+/* --- the pod --------------------------------------------------------------------------------- */
+
+/* The pod to bind, with a reference: as the watch knows it, else as filter saw it last. */
+static struct pod *find_pod(struct extender *extender, const struct extender_binding_args *args)
+{
+    struct pod *pod = cluster_find_pod(extender->cluster, args->pod_namespace, args->pod_name);
+
+    if (pod == NULL)
+        pod = history_find_pod_by_uid(extender->history, args->pod_uid);
+    return pod;
+}
+
+/* Why a pod cannot be bound at all, or NULL. */
+static const char *check_pod(const struct pod *pod, const struct extender_binding_args *args)
+{
+    if (pod == NULL)
+        return "the pod is not known yet";
+    if (strcmp(pod->uid, args->pod_uid) != 0)
+        return "the pod was replaced by another one of the same name";
+    if (pod->deleting || pod->finished)
+        return "the pod is being deleted or has ended";
+    if (pod->gated)
+        return "the pod has scheduling gates";
+    if (pod->node[0] != '\0' && strcmp(pod->node, args->node) != 0)
+        return "the pod is already bound to another node";
+    if (pod->request.problem != NULL)
+        return pod->request.problem;
+    return NULL;
+}
+
+static const char *check_args(struct extender *extender, const struct extender_binding_args *args)
+{
+    if (args->pod_name[0] == '\0' || args->pod_namespace[0] == '\0' || args->pod_uid[0] == '\0' ||
+        args->node[0] == '\0')
+        return "PodName, PodNamespace, PodUID and Node are all needed";
+    if (!cluster_is_synced(extender->cluster))
+        return "topofit has not listed the cluster's nodes and pods yet";
+    return NULL;
+}
+
+/* --- the job --------------------------------------------------------------------------------- */
+
+/* Write the record into the job. return false when it is too big for a pod. */
+static bool add_record(struct bind_job *job, const struct allocation *allocation)
+{
+    struct kube_pairs annotations = {0};
+    size_t bytes = 0;
+
+    dialect_write_record(allocation, &annotations);
+    for (size_t i = 0; i < annotations.count; i++) {
+        bytes += strlen(annotations.items[i].key) + strlen(annotations.items[i].value);
+        bind_job_add_annotation(job, annotations.items[i].key, annotations.items[i].value);
+    }
+    kube_pairs_clear(&annotations);
+    return bytes <= ANNOTATIONS_BYTES_MAX;
+}
+
+/*
+ * Hand the Binding over. allocation is NULL for a pod without devices. When it cannot be handed
+ * over, what was reserved for this call is given back; what an earlier one left unknown stays
+ * unknown.
+ */
+static void submit(struct binding *binding, const struct allocation *allocation)
+{
+    struct bind_port *port = &binding->extender->binder;
+    struct bind_job *job = bind_job_new(binding->pod->namespace, binding->pod->name,
+                                        binding->pod->uid, binding->args.node);
+    struct error err = {0};
+
+    job->deadline_ms = binding->deadline_ms;
+    job->done = on_job_done;
+    job->settled = on_job_settled;
+    job->ctx = binding;
+    if (allocation != NULL) {
+        job->record_key = dialect_record_key();
+        if (!add_record(job, allocation))
+            error_set(&err, ERR_LIMIT, "the record of the pod's devices is too big");
+    }
+    if (err.code == ERR_NONE && port->submit(port->ctx, job, &err) == 0)
+        return;
+    bind_job_free(job);
+    if (binding->resumed)
+        cluster_mark_unknown(binding->extender->cluster, binding->pod->uid);
+    else if (allocation != NULL)
+        cluster_release(binding->extender->cluster, binding->pod->uid, HOLDING_RESERVED);
+    finish(binding, BIND_END_REFUSED, err.text);
+}
+
+/* --- deciding -------------------------------------------------------------------------------- */
+
+/*
+ * Plan on the present state of the node and book the plan on exactly that state; when another
+ * pod was faster, plan again.
+ */
+static int reserve(struct binding *binding, struct allocation *out, struct error *err)
+{
+    struct extender *extender = binding->extender;
+
+    for (unsigned tries = 0; tries < RESERVE_TRIES_MAX; tries++) {
+        AUTO(snapshot_unref_pointer)
+        struct snapshot *snapshot = cluster_snapshot(extender->cluster);
+        const struct node_state *state = snapshot_find(snapshot, binding->args.node);
+        struct verdict verdict;
+        struct plan plan;
+
+        error_clear(err); /* of the last try */
+        if (state == NULL)
+            return error_set(err, ERR_NOT_FOUND, "%s", reason_text(REASON_NODE_UNKNOWN));
+        decide_node(state->node, &state->use, &binding->pod->request, &extender->options.policy,
+                    extender->memo, &plan, &verdict);
+        if (verdict.reason != REASON_OK)
+            return error_set(err, ERR_CONFLICT, "%s", reason_text(verdict.reason));
+        plan_allocation(&plan, state->node, &binding->pod->request, out);
+        if (cluster_reserve(extender->cluster, binding->pod, out, state, err) == 0)
+            return 0;
+        allocation_clear(out);
+        if (err->code != ERR_CONFLICT)
+            return -(int)err->code;
+    }
+    return -(int)err->code;
+}
+
+static void bind_new(struct binding *binding)
+{
+    AUTO(allocation_clear) struct allocation allocation = {0};
+    struct error err = {0};
+
+    if (binding->pod->request.ask_count == 0) {
+        submit(binding, NULL);
+        return;
+    }
+    if (reserve(binding, &allocation, &err) < 0) {
+        finish(binding, BIND_END_REFUSED, err.text);
+        return;
+    }
+    submit(binding, &allocation);
+}
+
+/* The pod holds something already: asked twice, or an earlier answer was lost. */
+static void bind_again(struct binding *binding, const struct holding_view *holding)
+{
+    if (strcmp(holding->node, binding->args.node) != 0) {
+        finish(binding, BIND_END_REFUSED,
+               "an earlier binding of this pod to another node is not settled");
+    } else if (holding->state == HOLDING_BOUND) {
+        finish(binding, BIND_END_BOUND, "");
+    } else if (cluster_resume(binding->extender->cluster, binding->pod->uid)) {
+        binding->resumed = true;
+        submit(binding, &holding->allocation);
+    } else {
+        finish(binding, BIND_END_REFUSED, "a binding of this pod is in flight");
+    }
+}
+
+int extender_bind(struct extender *extender, const char *bytes, size_t length, struct moment now,
+                  extender_on_bound done, void *ctx, struct error *err)
+{
+    AUTO(holding_view_clear) struct holding_view holding = {0};
+    struct extender_binding_args args = {0};
+    struct binding *binding;
+    const char *trouble;
+
+    if (extender_json_read_binding_args(bytes, length, &args, err) < 0)
+        return -(int)err->code;
+    binding = xcalloc(1, sizeof *binding);
+    *binding = (struct binding){.extender = extender,
+                                .args = args,
+                                .deadline_ms = now.monotonic_ms + extender->options.bind_timeout_ms,
+                                .done = done,
+                                .ctx = ctx};
+    trouble = check_args(extender, &args);
+    if (trouble == NULL) {
+        binding->pod = find_pod(extender, &args);
+        trouble = check_pod(binding->pod, &args);
+    }
+    if (trouble != NULL)
+        finish(binding, BIND_END_REFUSED, trouble);
+    else if (cluster_find_holding(extender->cluster, binding->pod->uid, &holding))
+        bind_again(binding, &holding);
+    else if (binding->pod->node[0] != '\0')
+        finish(binding, BIND_END_BOUND,
+               ""); /* bound to the node asked for, without devices of ours */
+    else
+        bind_new(binding);
+    return 0;
+}

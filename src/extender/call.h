@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call - what filter and prioritize have in common: the pod, the nodes asked about, and what each
+ * of them has in use. For the extender only.
+ */
+#ifndef TOPOFIT_CALL_H
+#define TOPOFIT_CALL_H
+
+#include "topofit/extender.h"
+#include "topofit/extender_json.h"
+#include "topofit/rank.h"
+
+/* One call being answered. */
+struct call {
+    struct extender_args args;
+    struct pod *pod;
+    struct holding_view own; /* what the pod holds already, when `holds` */
+    bool holds;
+    struct snapshot *snapshot;
+    size_t count;        /* nodes asked about */
+    const char *trouble; /* why the call as a whole cannot be answered, or NULL. Static. */
+};
+
+/*
+ * Read a request and take the picture it is answered from. The caller clears it, also on failure.
+ *
+ * errors  ERR_INVALID, ERR_LIMIT: not a request of kube-scheduler's form.
+ */
+int call_open(struct extender *extender, const char *bytes, size_t length, struct call *out,
+              struct error *err);
+void call_clear(struct call *call);
+
+/* A node asked about. */
+struct called_node {
+    const char *name;  /* borrowed from the call */
+    struct node *node; /* a reference, or NULL: not known */
+    struct node_use use;
+};
+
+/* The node at position i, from the picture or from the request itself. Clear it afterwards. */
+void call_node(struct extender *extender, const struct call *call, size_t i,
+               struct called_node *out);
+void called_node_clear(struct called_node *called);
+
+/* Plan the pod of a call on one of its nodes; the verdict says whether there is a plan. */
+void call_decide(struct extender *extender, const struct call *call,
+                 const struct called_node *called, struct plan *plan, struct verdict *verdict);
+
+/* What rank compares of a plan, under the packing policy. */
+struct ranked_node call_rank(const struct extender *extender, const char *name,
+                             const struct plan *plan);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain - what would happen to a pod now, on every node. */
+#include "topofit/explain.h"
+
+#include "call.h"
+#include "views.h"
+#include "topofit/dialect.h"
+#include "topofit/mem.h"
+#include "topofit/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DETAIL_MAX 320
+#define ANY_NODE "the pod asks for no device of a known class: every node will do"
+
+/* One node's answer. */
+struct row {
+    struct ranked_node ranked;
+    const struct node_state *state; /* borrowed from the snapshot */
+    struct verdict verdict;
+    struct allocation allocation; /* when kept */
+};
+
+struct explanation {
+    struct pod *pod;
+    struct snapshot *snapshot;
+    struct row *rows;           /* [snapshot->count] */
+    struct ranked_node **order; /* [snapshot->count] best first; the first member of a row */
+    size_t kept;
+};
+
+static void explanation_clear(struct explanation *explanation)
+{
+    for (size_t i = 0; explanation->rows != NULL && i < explanation->snapshot->count; i++)
+        allocation_clear(&explanation->rows[i].allocation);
+    free(explanation->rows);
+    free(explanation->order);
+    snapshot_unref(explanation->snapshot);
+    pod_unref(explanation->pod);
+}
+
+static void explain_node(struct extender *extender, const struct request *request, struct row *row)
+{
+    struct plan plan;
+
+    row->ranked.name = row->state->node->name;
+    if (request->problem != NULL) {
+        row->verdict.reason = REASON_BAD_REQUEST;
+        return;
+    }
+    if (!request_wants_devices(request)) {
+        row->ranked.kept = true;
+        return;
+    }
+    decide_node(row->state->node, &row->state->use, request, &extender->options.policy,
+                extender->memo, &plan, &row->verdict);
+    if (row->verdict.reason != REASON_OK)
+        return;
+    row->ranked = call_rank(extender, row->ranked.name, &plan);
+    plan_allocation(&plan, row->state->node, request, &row->allocation);
+}
+
+static void fill(struct extender *extender, struct explanation *explanation)
+{
+    size_t count = explanation->snapshot->count;
+
+    explanation->rows = xcalloc(count, sizeof *explanation->rows);
+    explanation->order = xcalloc(count, sizeof(*explanation->order));
+    for (size_t i = 0; i < count; i++) {
+        struct row *row = &explanation->rows[i];
+
+        row->state = explanation->snapshot->states[i];
+        explain_node(extender, &explanation->pod->request, row);
+        explanation->order[i] = &row->ranked;
+        explanation->kept += row->ranked.kept;
+    }
+    rank_nodes(explanation->order, count);
+}
+
+static void describe_devices(const struct row *row, struct buf *out)
+{
+    for (size_t c = 0; c < row->allocation.container_count; c++) {
+        const struct allocated_container *container = &row->allocation.containers[c];
+
+        for (size_t k = 0; k < container->device_count; k++) {
+            int position = node_find_device(row->state->node, container->devices[k].id);
+
+            buf_addf(out, "%s%u",
+                     out->length == 0 ? ""
+                     : k == 0         ? " + "
+                                      : ",",
+                     row->state->node->devices[position].index);
+        }
+    }
+}
+
+static void describe_reason(const struct explanation *explanation, const struct row *row,
+                            char *text, size_t size)
+{
+    if (!request_wants_devices(&explanation->pod->request))
+        snprintf(text, size, "the pod asks for no device of a known class");
+    else if (row->ranked.kept && row->state->node->problem != NULL)
+        snprintf(text, size, "%s", row->state->node->problem);
+    else if (row->ranked.kept)
+        snprintf(text, size, "link quality %u%%", row->ranked.quality_0_100);
+    else if (row->verdict.reason == REASON_BAD_REQUEST)
+        snprintf(text, size, "%s", explanation->pod->request.problem);
+    else
+        verdict_describe(&row->verdict, row->state->node, text, size);
+}
+
+static void write_table(const struct explanation *explanation, struct buf *out)
+{
+    static const char *const headers[] = {"NODE", "SCORE", "GPUS", "TIER", "ANSWER", "DETAIL"};
+    AUTO(table_free_pointer) struct table *table = table_new(headers, ARRAY_LEN(headers));
+
+    for (size_t i = 0; i < explanation->snapshot->count; i++) {
+        const struct row *row = (const struct row *)(const void *)explanation->order[i];
+        AUTO(buf_clear) struct buf devices = buf_with_max(DETAIL_MAX);
+        char detail[DETAIL_MAX];
+
+        describe_devices(row, &devices);
+        describe_reason(explanation, row, detail, sizeof detail);
+        table_add(table, row->ranked.name);
+        if (row->ranked.kept)
+            table_addf(table, "%d", row->ranked.score_0_10);
+        else
+            table_add(table, "");
+        table_add(table, buf_text(&devices));
+        table_add(table, row->ranked.kept ? tier_name(row->ranked.tier) : "");
+        table_add(table, row->ranked.kept ? "fits" : reason_name(row->verdict.reason));
+        table_add(table, detail);
+    }
+    table_write(table, out);
+}
+
+static void write_text(const struct explanation *explanation, struct buf *out)
+{
+    if (explanation->snapshot->count == 0) {
+        buf_add_text(out, "there is no node to put the pod on\n");
+        return;
+    }
+    write_table(explanation, out);
+}
+
+static json_t *row_view(const struct explanation *explanation, const struct row *row)
+{
+    char detail[DETAIL_MAX];
+    json_t *item = json_object();
+    json_t *containers = json_object();
+
+    describe_reason(explanation, row, detail, sizeof detail);
+    json_object_set_new(item, "node", view_string(row->ranked.name));
+    json_object_set_new(item, "fits", json_boolean(row->ranked.kept));
+    json_object_set_new(item, "reason", json_string(reason_name(row->verdict.reason)));
+    json_object_set_new(item, "detail", view_string(detail));
+    if (!row->ranked.kept) {
+        json_decref(containers);
+        return item;
+    }
+    for (size_t c = 0; c < row->allocation.container_count; c++) {
+        const struct allocated_container *container = &row->allocation.containers[c];
+        json_t *ids = json_array();
+
+        for (size_t k = 0; k < container->device_count; k++)
+            json_array_append_new(ids, view_string(container->devices[k].id));
+        json_object_set_new(containers, container->name, ids);
+    }
+    json_object_set_new(item, "score", json_integer(row->ranked.score_0_10));
+    json_object_set_new(item, "tier", json_integer((json_int_t)row->ranked.tier));
+    json_object_set_new(item, "linkQuality", json_integer(row->ranked.quality_0_100));
+    json_object_set_new(item, "containers", containers);
+    return item;
+}
+
+/* A pod that asks for no device: every node will do. */
+static void write_any_node(const struct explanation *explanation, struct moment now,
+                           enum view_format format, struct buf *out)
+{
+    json_t *document, *nodes;
+
+    if (format == VIEW_TEXT) {
+        buf_add_text(out, ANY_NODE "\n");
+        return;
+    }
+    document = view_document("Explanation", now);
+    nodes = json_array();
+    for (size_t i = 0; i < explanation->snapshot->count; i++)
+        json_array_append_new(
+            nodes, json_pack("{s:o,s:b,s:s,s:s}", "node",
+                             view_string(explanation->snapshot->states[i]->node->name), "fits", 1,
+                             "reason", reason_name(REASON_OK), "detail", ANY_NODE));
+    json_object_set_new(document, "nodes", nodes);
+    view_write(document, out);
+}
+
+static void write_json(const struct explanation *explanation, struct moment now, struct buf *out)
+{
+    json_t *document = view_document("Explanation", now);
+    json_t *nodes = json_array();
+
+    for (size_t i = 0; i < explanation->snapshot->count; i++)
+        json_array_append_new(
+            nodes, row_view(explanation, (const struct row *)(const void *)explanation->order[i]));
+    json_object_set_new(document, "nodes", nodes);
+    view_write(document, out);
+}
+
+size_t explain_pod(struct extender *extender, const struct kube_pod *pod, struct moment now,
+                   enum view_format format, struct buf *out)
+{
+    AUTO(explanation_clear)
+    struct explanation explanation = {
+        .pod = dialect_pod(pod, extender->classes),
+        .snapshot = cluster_snapshot(extender->cluster),
+    };
+
+    if (!request_wants_devices(&explanation.pod->request)) {
+        write_any_node(&explanation, now, format, out);
+        return explanation.snapshot->count;
+    }
+    fill(extender, &explanation);
+    if (format == VIEW_TEXT)
+        write_text(&explanation, out);
+    else
+        write_json(&explanation, now, out);
+    return explanation.kept;
+}

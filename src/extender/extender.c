@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* extender - the use-cases: what filter and prioritize have in common. */
+#include "topofit/extender.h"
+
+#include "call.h"
+#include "topofit/dialect.h"
+#include "topofit/mem.h"
+
+#include <string.h>
+
+static const char *find_trouble(struct extender *extender, const struct extender_args *args)
+{
+    if (!args->has_pod)
+        return "the request has no Pod";
+    if (args->has_names == args->has_nodes)
+        return "the request must have exactly one of NodeNames and Nodes";
+    if (!cluster_is_synced(extender->cluster))
+        return "topofit has not listed the cluster's nodes and pods yet";
+    return NULL;
+}
+
+int call_open(struct extender *extender, const char *bytes, size_t length, struct call *out,
+              struct error *err)
+{
+    *out = (struct call){0};
+    extender_args_init(&out->args);
+    if (extender_json_read_args(bytes, length, &out->args, err) < 0)
+        return -(int)err->code;
+    out->trouble = find_trouble(extender, &out->args);
+    out->count = out->args.has_nodes ? out->args.node_count : out->args.name_count;
+    if (out->trouble != NULL)
+        return 0;
+    out->pod = dialect_pod(&out->args.pod, extender->classes);
+    out->holds = cluster_find_holding(extender->cluster, out->pod->uid, &out->own);
+    out->snapshot = cluster_snapshot(extender->cluster);
+    return 0;
+}
+
+void call_clear(struct call *call)
+{
+    extender_args_clear(&call->args);
+    pod_unref(call->pod);
+    holding_view_clear(&call->own);
+    snapshot_unref(call->snapshot);
+    *call = (struct call){0};
+}
+
+/*
+ * Is the end of an earlier Binding of the pod not known? It may have been executed, so only its own
+ * node will do; there, what it reserved is meant for the pod.
+ */
+static bool holds_unsettled(const struct call *call)
+{
+    return call->holds && call->own.state != HOLDING_BOUND;
+}
+
+void call_node(struct extender *extender, const struct call *call, size_t i,
+               struct called_node *out)
+{
+    const struct node_state *state;
+    struct node *given = NULL;
+
+    *out = (struct called_node){0};
+    out->name = call->args.has_nodes ? call->args.nodes[i].meta.name : call->args.names[i];
+    state = snapshot_find(call->snapshot, out->name);
+    if (call->args.has_nodes)
+        given = dialect_node(&call->args.nodes[i], extender->classes);
+    if (state != NULL && (given == NULL || node_equal(given, state->node))) {
+        out->node = node_ref(state->node);
+        out->use = state->use;
+        node_unref(given);
+    } else if (given != NULL) {
+        /* A simulator's node, or one newer than ours: what it says counts. */
+        out->node = given;
+        cluster_sum_use(extender->cluster, given, NULL, &out->use);
+    }
+    if (out->node != NULL && holds_unsettled(call))
+        cluster_sum_use(extender->cluster, out->node, call->pod->uid, &out->use);
+}
+
+void called_node_clear(struct called_node *called)
+{
+    node_unref(called->node);
+    called->node = NULL;
+}
+
+void call_decide(struct extender *extender, const struct call *call,
+                 const struct called_node *called, struct plan *plan, struct verdict *verdict)
+{
+    *verdict = (struct verdict){0};
+    if (holds_unsettled(call) && strcmp(call->own.node, called->name) != 0)
+        verdict->reason = REASON_UNSETTLED;
+    else if (call->pod->request.problem != NULL)
+        verdict->reason = REASON_BAD_REQUEST;
+    else if (called->node == NULL)
+        verdict->reason = REASON_NODE_UNKNOWN;
+    else
+        decide_node(called->node, &called->use, &call->pod->request, &extender->options.policy,
+                    extender->memo, plan, verdict);
+}
+
+struct ranked_node call_rank(const struct extender *extender, const char *name,
+                             const struct plan *plan)
+{
+    enum packing_policy policy = extender->options.policy.node_packing;
+
+    return (struct ranked_node){
+        .name = name,
+        .kept = true,
+        .tier = plan->tier,
+        .quality_0_100 = plan->quality_0_100,
+        .broken = policy == PACKING_BINPACK ? plan->broken : 0,
+        .packing_per_mille = packing_preference(plan->load_per_mille, policy),
+    };
+}

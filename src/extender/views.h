@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * views (inside) - what the node and the pod views share. For the views only.
+ */
+#ifndef TOPOFIT_VIEWS_INSIDE_H
+#define TOPOFIT_VIEWS_INSIDE_H
+
+#include "topofit/views.h"
+
+#include <jansson.h>
+
+/* {"kind", "apiVersion", "generatedAt"}, to be filled. New reference. */
+json_t *view_document(const char *kind, struct moment now);
+
+/* Write a document with an end of line, and drop the reference. */
+void view_write(json_t *steal_document, struct buf *out);
+
+/* RFC 3339 in UTC. */
+void view_time(uint64_t unix_ms, char text[32]);
+
+/* A string value that is always valid JSON, whatever the bytes. New reference. */
+json_t *view_string(const char *text);
+
+const char *holding_state_name(enum holding_state state);
+
+#endif

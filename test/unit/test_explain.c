@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/harness.h"
+
+#include "topofit/explain.h"
+#include "topofit/kube_json.h"
+
+/* Explain a pod of the harness. Free the text. */
+static char *explain(struct harness *harness, const char *pod, enum view_format format,
+                     size_t *kept)
+{
+    AUTO(buf_clear) struct buf out = buf_with_max(1 << 20);
+    AUTO(kube_object_clear) struct kube_object object;
+    AUTO_FREE char *json = json_dumps(api_pod_json(harness, pod), JSON_COMPACT);
+    struct error err = {0};
+
+    kube_object_init(&object, KUBE_POD);
+    assert_ok(kube_json_read_object(KUBE_POD, json, strlen(json), &object, &err), &err);
+    *kept = explain_pod(&harness->extender, &object.pod, (struct moment){0}, format, &out);
+    return buf_steal(&out);
+}
+
+static struct harness *four_nodes(void)
+{
+    struct harness *harness = harness_new();
+
+    api_node(harness, "linked", 4, 16384, .links = "1-3");
+    api_node(harness, "slow", 4, 16384, .links = "");
+    api_node(harness, "small", 1, 16384);
+    api_node(harness, "plain", 0, 0);
+    api_pod(harness, "p", "gpu 2; gpu 1");
+    return harness;
+}
+
+static void
+test_explain_pod__shows_the_best_node_first_with_the_cards_of_each_container(void **state)
+{
+    static const char *const order[] = {"linked", "slow", "plain", "small"};
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    size_t kept;
+    AUTO_FREE char *text = explain(harness, "p", VIEW_JSON, &kept);
+    json_t *view = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *nodes = json_object_get(view, "nodes");
+    const json_t *cards =
+        json_object_get(json_object_get(json_array_get(nodes, 0), "containers"), "c0");
+
+    (void)state;
+    assert_int_equal(kept, 2);
+    assert_string_equal(json_string_value(json_object_get(view, "kind")), "Explanation");
+    assert_int_equal(json_array_size(nodes), ARRAY_LEN(order));
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+        const json_t *item = json_array_get(nodes, i);
+
+        assert_string_equal(json_string_value(json_object_get(item, "node")), order[i]);
+        assert_int_equal(json_is_true(json_object_get(item, "fits")), i < 2);
+    }
+    assert_string_equal(json_string_value(json_array_get(cards, 0)), "GPU-linked-1");
+    assert_string_equal(json_string_value(json_array_get(cards, 1)), "GPU-linked-3");
+    json_decref(view);
+}
+
+static void test_explain_pod__names_the_reason_of_each_refused_node(void **state)
+{
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    size_t kept;
+    AUTO_FREE char *text = explain(harness, "p", VIEW_TEXT, &kept);
+
+    (void)state;
+    assert_contains(text, "TooFewDevices");
+    assert_contains(text, "NoInventory");
+    assert_contains(text, "2 wanted, 1 usable");
+}
+
+static void test_explain_pod__the_table_has_indices_of_cards_and_scores(void **state)
+{
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    size_t kept;
+    AUTO_FREE char *text = NULL;
+
+    (void)state;
+    api_pod(harness, "pair", "gpu 2");
+    text = explain(harness, "pair", VIEW_TEXT, &kept);
+    assert_int_equal(kept, 2);
+    assert_memory_equal(text, "NODE    SCORE  GPUS  TIER", 25);
+    assert_contains(text, "\nlinked  10     1,3   interconnect  fits");
+    assert_contains(text, "\nslow    1      0,1   cross         fits");
+}
+
+static void test_explain_pod__an_unreadable_request_fits_nowhere_and_says_why(void **state)
+{
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    AUTO_FREE char *text = NULL;
+    size_t kept;
+
+    (void)state;
+    api_pod(harness, "bad", "gpu 1, mem -1");
+    text = explain(harness, "bad", VIEW_TEXT, &kept);
+    assert_int_equal(kept, 0);
+    assert_contains(text, "BadRequest");
+    assert_contains(text, "nvidia.com/gpumem of container c0 is \"-1\"");
+}
+
+static void test_explain_pod__a_pod_without_cards_fits_everywhere_in_both_formats(void **state)
+{
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    AUTO_FREE char *text = NULL, *document = NULL;
+    json_t *view;
+    size_t kept;
+
+    (void)state;
+    api_pod(harness, "cpu", "none");
+    text = explain(harness, "cpu", VIEW_TEXT, &kept);
+    assert_int_equal(kept, 4);
+    assert_contains(text, "every node will do");
+    document = explain(harness, "cpu", VIEW_JSON, &kept);
+    assert_int_equal(kept, 4);
+    view = json_loads(document, JSON_REJECT_DUPLICATES, NULL);
+    assert_int_equal(json_array_size(json_object_get(view, "nodes")), 4);
+    json_decref(view);
+}
+
+static void test_explain_pod__does_nothing(void **state)
+{
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    AUTO_FREE char *text = NULL;
+    struct decision decision;
+    size_t kept;
+
+    (void)state;
+    text = explain(harness, "p", VIEW_TEXT, &kept);
+    assert_int_equal(used_mib(harness, "linked"), 0);
+    assert_false(history_find(harness->extender.history, "default", "p", &decision));
+}
+
+static void test_explain_pod__an_empty_cluster_is_no_node(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    static const char *const wants[] = {"gpu 1", "none"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(wants); i++) {
+        for (unsigned format = VIEW_JSON; format <= VIEW_TEXT; format++) {
+            AUTO_FREE char *text = NULL;
+            size_t kept;
+
+            api_pod(harness, "p", wants[i]);
+            text = explain(harness, "p", (enum view_format)format, &kept);
+            assert_int_equal(kept, 0);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            test_explain_pod__shows_the_best_node_first_with_the_cards_of_each_container),
+        cmocka_unit_test(test_explain_pod__names_the_reason_of_each_refused_node),
+        cmocka_unit_test(test_explain_pod__the_table_has_indices_of_cards_and_scores),
+        cmocka_unit_test(test_explain_pod__an_unreadable_request_fits_nowhere_and_says_why),
+        cmocka_unit_test(test_explain_pod__a_pod_without_cards_fits_everywhere_in_both_formats),
+        cmocka_unit_test(test_explain_pod__does_nothing),
+        cmocka_unit_test(test_explain_pod__an_empty_cluster_is_no_node),
+    };
+
+    return cmocka_run_group_tests_name("explain", tests, NULL, NULL);
+}

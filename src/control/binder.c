@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* binder - writes Bindings and finds out what became of them. */
+#include "topofit/binder.h"
+
+#include "topofit/backoff.h"
+#include "topofit/buf.h"
+#include "topofit/kube_json.h"
+#include "topofit/kube_path.h"
+#include "topofit/kube_refusal.h"
+#include "topofit/mem.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ATTEMPTS_MAX 16     /* Bindings sent for one job */
+#define ATTEMPT_MIN_MS 500u /* shortest time given to a request, the deadline permitting */
+#define PATH_MAX_BYTES 2048
+#define SETTLE_TIMEOUT_MS 5000u /* of a look at a pod whose job is unclear */
+
+static const struct backoff_limits RETRY_LIMITS = {50, 1000, 10000};
+
+enum step { POST_WANTED = 0, POST_SENT, GET_WANTED, GET_SENT };
+
+struct attempt {
+    struct bind_job *job;
+    uint64_t id; /* of the request in flight or the last one */
+    enum step step;
+    uint64_t send_at_ms; /* POST_WANTED, GET_WANTED */
+    unsigned posts;
+    bool in_doubt; /* a Binding was sent, and how the server took it is not known */
+    bool last_was_lost;
+    bool is_settling;         /* the job is done and unclear; only looks go on */
+    uint64_t last_post_at_ms; /* when the last Binding was sent */
+    struct backoff backoff;
+    struct buf body;
+    char problem[ERROR_TEXT_MAX]; /* the last thing that went wrong */
+};
+
+struct binder {
+    struct attempt *attempts; /* order of submission; the first `in_flight` are in use */
+    size_t attempts_max;
+    uint64_t last_id;
+    struct jitter jitter;
+    struct buf path;
+    struct binder_counters counters;
+};
+
+struct binder *binder_new(size_t jobs_max, uint64_t seed)
+{
+    struct binder *binder = xcalloc(1, sizeof *binder);
+
+    assert(jobs_max > 0);
+    binder->attempts = xcalloc(jobs_max, sizeof *binder->attempts);
+    binder->attempts_max = jobs_max;
+    binder->jitter.state = seed;
+    binder->path = buf_with_max(PATH_MAX_BYTES);
+    return binder;
+}
+
+const struct binder_counters *binder_counters(const struct binder *binder)
+{
+    return &binder->counters;
+}
+
+/* --- the end of a job ------------------------------------------------------------------------ */
+
+static void count_outcome(struct binder *binder, const struct attempt *attempt,
+                          enum bind_outcome outcome)
+{
+    uint64_t *const counts[] = {
+        [BIND_BOUND] = &binder->counters.bound,
+        [BIND_FAILED] = &binder->counters.failed,
+        [BIND_UNCLEAR] = &binder->counters.unclear,
+    };
+
+    if (!attempt->is_settling) {
+        (*counts[outcome])++;
+        return;
+    }
+    binder->counters.settling--;
+    binder->counters.settled += outcome != BIND_UNCLEAR;
+}
+
+/* The attempt is gone afterwards: its place is taken by those behind it. */
+static void finish(struct binder *binder, struct attempt *attempt, enum bind_outcome outcome,
+                   const char *text)
+{
+    size_t index = (size_t)(attempt - binder->attempts);
+    struct bind_job *job = attempt->job;
+    struct buf body = attempt->body;
+    bool is_settling = attempt->is_settling;
+    char copy[ERROR_TEXT_MAX];
+
+    snprintf(copy, sizeof copy, "%s", text);
+    count_outcome(binder, attempt, outcome);
+    binder->counters.in_flight--;
+    memmove(attempt, attempt + 1, (binder->counters.in_flight - index) * sizeof *attempt);
+    if (!is_settling)
+        job->done(job->ctx, outcome, copy);
+    if (job->settled != NULL && (is_settling || outcome == BIND_UNCLEAR))
+        job->settled(job->ctx, outcome);
+    bind_job_free(job);
+    buf_clear(&body);
+}
+
+/* The caller stops waiting, we do not: look at the pod until it is known what became of it. */
+static void settle(struct binder *binder, struct attempt *attempt, const char *text,
+                   uint64_t now_ms)
+{
+    char copy[ERROR_TEXT_MAX];
+
+    snprintf(copy, sizeof copy, "%s", text);
+    count_outcome(binder, attempt, BIND_UNCLEAR);
+    binder->counters.settling++;
+    attempt->is_settling = true;
+    attempt->step = GET_WANTED;
+    attempt->send_at_ms = now_ms + backoff_next_ms(&attempt->backoff, now_ms);
+    attempt->job->done(attempt->job->ctx, BIND_UNCLEAR, copy);
+}
+
+__attribute__((format(printf, 3, 4))) static void
+finish_failed(struct binder *binder, struct attempt *attempt, const char *format, ...)
+{
+    char text[ERROR_TEXT_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    finish(binder, attempt, BIND_FAILED, text);
+}
+
+static bool is_in_doubt(const struct attempt *attempt)
+{
+    return attempt->in_doubt || attempt->step == POST_SENT;
+}
+
+static void describe_end(const struct attempt *attempt, const char *why, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s%s",
+             is_in_doubt(attempt) ? "it is not known whether the pod is bound: " : "",
+             attempt->problem, attempt->problem[0] != '\0' ? "; " : "", why);
+}
+
+/* No more time or attempts. Without any doubt the pod is not bound by us. */
+static void give_up(struct binder *binder, struct attempt *attempt, const char *why,
+                    uint64_t now_ms)
+{
+    char text[ERROR_TEXT_MAX];
+
+    describe_end(attempt, why, text, sizeof text);
+    if (is_in_doubt(attempt))
+        settle(binder, attempt, text, now_ms);
+    else
+        finish(binder, attempt, BIND_FAILED, text);
+}
+
+void binder_free(struct binder *binder)
+{
+    if (binder == NULL)
+        return;
+    while (binder->counters.in_flight > 0) {
+        struct attempt *attempt = &binder->attempts[0];
+        char text[ERROR_TEXT_MAX];
+
+        describe_end(attempt, "topofit is stopping", text, sizeof text);
+        finish(binder, attempt, is_in_doubt(attempt) ? BIND_UNCLEAR : BIND_FAILED, text);
+    }
+    buf_clear(&binder->path);
+    free(binder->attempts);
+    free(binder);
+}
+
+/* --- submitting ------------------------------------------------------------------------------ */
+
+static void write_body(const struct bind_job *job, struct buf *out)
+{
+    struct kube_pairs pairs = {.count = job->annotation_count};
+    AUTO_FREE struct kube_pair *items = xcalloc(job->annotation_count + 1, sizeof *items);
+
+    for (size_t i = 0; i < job->annotation_count; i++)
+        items[i] = (struct kube_pair){job->annotations[i].key, job->annotations[i].value};
+    pairs.items = items;
+    kube_json_write_binding(out, job->namespace, job->name, job->uid, job->node, &pairs);
+}
+
+static int check_names(const struct bind_job *job, struct error *err)
+{
+    if (!kube_path_is_name(job->namespace) || !kube_path_is_name(job->name))
+        return error_set(err, ERR_INVALID, "not the name of a pod: \"%.80s/%.80s\"", job->namespace,
+                         job->name);
+    if (!kube_path_is_name(job->node))
+        return error_set(err, ERR_INVALID, "not the name of a node: \"%.80s\"", job->node);
+    if (job->uid[0] == '\0')
+        return error_set(err, ERR_INVALID, "pod %s/%s: no uid", job->namespace, job->name);
+    return 0;
+}
+
+/*
+ * The same pod is to be bound again while an earlier job of it is being settled: the new job
+ * carries on with its doubt, so that there is one answer.
+ */
+static void take_over_doubt(struct binder *binder, struct attempt *attempt)
+{
+    for (size_t i = 0; i < binder->counters.in_flight; i++) {
+        struct attempt *earlier = &binder->attempts[i];
+
+        if (!earlier->is_settling || strcmp(earlier->job->uid, attempt->job->uid) != 0)
+            continue;
+        attempt->in_doubt = true;
+        attempt->last_post_at_ms = earlier->last_post_at_ms;
+        finish(binder, earlier, BIND_UNCLEAR, "");
+        return;
+    }
+}
+
+int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t now_ms,
+                  struct error *err)
+{
+    struct attempt attempt = {.job = steal_job, .send_at_ms = now_ms};
+
+    assert(steal_job->done != NULL);
+    assert(steal_job->record_key == NULL ||
+           bind_job_annotation(steal_job, steal_job->record_key) != NULL);
+    if (binder->counters.in_flight == binder->attempts_max)
+        return error_set(err, ERR_BUSY, "%zu Bindings are in flight already", binder->attempts_max);
+    if (check_names(steal_job, err) < 0)
+        return -(int)err->code;
+    attempt.body = buf_with_max(BINDER_BODY_MAX_BYTES);
+    write_body(steal_job, &attempt.body);
+    if (attempt.body.overflowed) {
+        buf_clear(&attempt.body);
+        return error_set(err, ERR_LIMIT, "pod %s/%s: the annotations are longer than %u bytes",
+                         steal_job->namespace, steal_job->name, BINDER_BODY_MAX_BYTES);
+    }
+    backoff_init(&attempt.backoff, &RETRY_LIMITS, jitter_between(&binder->jitter, 0, UINT64_MAX));
+    take_over_doubt(binder, &attempt);
+    binder->attempts[binder->counters.in_flight++] = attempt;
+    return 0;
+}
+
+/* --- sending --------------------------------------------------------------------------------- */
+
+static bool is_waiting(const struct attempt *attempt)
+{
+    return attempt->step == POST_WANTED || attempt->step == GET_WANTED;
+}
+
+/* Half of what is left, so that a lost answer leaves time to ask what became of it. */
+static uint64_t timeout_ms(const struct attempt *attempt, uint64_t now_ms)
+{
+    uint64_t left_ms = attempt->job->deadline_ms - now_ms;
+    uint64_t half_ms = left_ms / 2 > ATTEMPT_MIN_MS ? left_ms / 2 : ATTEMPT_MIN_MS;
+
+    if (attempt->is_settling)
+        return SETTLE_TIMEOUT_MS;
+    return half_ms < left_ms ? half_ms : left_ms;
+}
+
+static void start(struct binder *binder, struct attempt *attempt, uint64_t now_ms,
+                  struct binder_request *out)
+{
+    bool is_post = attempt->step == POST_WANTED;
+
+    attempt->id = ++binder->last_id;
+    *out = (struct binder_request){
+        .id = attempt->id,
+        .body = is_post ? buf_text(&attempt->body) : NULL,
+        .body_length = is_post ? attempt->body.length : 0,
+        .timeout_ms = timeout_ms(attempt, now_ms),
+        .fresh_connection = attempt->last_was_lost,
+    };
+    if (is_post) {
+        kube_path_binding(&binder->path, attempt->job->namespace, attempt->job->name);
+        attempt->posts++;
+        attempt->last_post_at_ms = now_ms;
+        binder->counters.posts++;
+    } else {
+        kube_path_pod(&binder->path, attempt->job->namespace, attempt->job->name);
+        binder->counters.gets++;
+    }
+    out->path = buf_text(&binder->path);
+    attempt->step = is_post ? POST_SENT : GET_SENT;
+    attempt->last_was_lost = false;
+}
+
+static void end_late_jobs(struct binder *binder, uint64_t now_ms)
+{
+    for (size_t i = 0; i < binder->counters.in_flight;) {
+        struct attempt *attempt = &binder->attempts[i];
+
+        if (!attempt->is_settling && attempt->job->deadline_ms <= now_ms)
+            give_up(binder, attempt, "no answer from the API server in time", now_ms);
+        else
+            i++; /* one that gave up is settling now, or gone: look at the place again */
+    }
+}
+
+bool binder_next_request(struct binder *binder, uint64_t now_ms, struct binder_request *out)
+{
+    end_late_jobs(binder, now_ms);
+    for (size_t i = 0; i < binder->counters.in_flight; i++) {
+        struct attempt *attempt = &binder->attempts[i];
+
+        if (is_waiting(attempt) && attempt->send_at_ms <= now_ms) {
+            start(binder, attempt, now_ms, out);
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t binder_next_due_ms(const struct binder *binder)
+{
+    uint64_t due_ms = UINT64_MAX;
+
+    for (size_t i = 0; i < binder->counters.in_flight; i++) {
+        const struct attempt *attempt = &binder->attempts[i];
+
+        if (!attempt->is_settling && attempt->job->deadline_ms < due_ms)
+            due_ms = attempt->job->deadline_ms;
+        if (is_waiting(attempt) && attempt->send_at_ms < due_ms)
+            due_ms = attempt->send_at_ms;
+    }
+    return due_ms;
+}
+
+/* --- going on -------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void note_problem(struct attempt *attempt,
+                                                               const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(attempt->problem, sizeof attempt->problem, format, arguments);
+    va_end(arguments);
+}
+
+/* Wait, then take `step`: unless that was the last attempt. */
+static void try_again(struct binder *binder, struct attempt *attempt, enum step step,
+                      uint64_t retry_after_s, uint64_t now_ms)
+{
+    uint64_t wait_ms = backoff_next_ms(&attempt->backoff, now_ms);
+
+    if (step == POST_WANTED && attempt->posts >= ATTEMPTS_MAX) {
+        attempt->step = step;
+        give_up(binder, attempt, "too many attempts", now_ms);
+        return;
+    }
+    if (retry_after_s * 1000 > wait_ms)
+        wait_ms = retry_after_s * 1000;
+    attempt->step = step;
+    attempt->send_at_ms = now_ms + wait_ms;
+}
+
+/* Find out how things stand, at once the first time. */
+static void look(struct binder *binder, struct attempt *attempt, uint64_t now_ms)
+{
+    if (attempt->step == GET_SENT) {
+        try_again(binder, attempt, GET_WANTED, 0, now_ms);
+        return;
+    }
+    attempt->step = GET_WANTED;
+    attempt->send_at_ms = now_ms;
+}
+
+static struct attempt *find(struct binder *binder, uint64_t id)
+{
+    for (size_t i = 0; i < binder->counters.in_flight; i++) {
+        if (binder->attempts[i].id == id && !is_waiting(&binder->attempts[i]))
+            return &binder->attempts[i];
+    }
+    return NULL;
+}
+
+/* --- what the POST said ---------------------------------------------------------------------- */
+
+/* Answers after which the Binding was not and will not be executed. */
+static const struct refusal {
+    int status;
+    const char *text;
+} REFUSALS[] = {
+    {400, "the API server calls the Binding malformed (400), please report this"},
+    {403, "not allowed to bind pods (403): give our account the verb create on pods/binding"},
+    {404, "the pod is gone"},
+    {413, "the API server calls the Binding too large (413)"},
+    {422, "the API server calls the Binding invalid (422), please report this"},
+};
+
+static const struct refusal *find_refusal(int status)
+{
+    for (size_t i = 0; i < ARRAY_LEN(REFUSALS); i++) {
+        if (REFUSALS[i].status == status)
+            return &REFUSALS[i];
+    }
+    return NULL;
+}
+
+static void take_post_answer(struct binder *binder, struct attempt *attempt,
+                             const struct binder_answer *answer, uint64_t now_ms)
+{
+    const struct refusal *refusal = find_refusal(answer->status);
+    bool was_refused_early = answer->status == 401 || answer->status == 429;
+    struct kube_status status = {0};
+
+    if (answer->status == 201) {
+        finish(binder, attempt, BIND_BOUND, "");
+        return;
+    }
+    kube_refusal_read(answer->body, answer->body_length, &status);
+    note_problem(attempt, "Binding: HTTP %d: %s", answer->status, status.message);
+    if (was_refused_early) {
+        try_again(binder, attempt, attempt->in_doubt ? GET_WANTED : POST_WANTED,
+                  answer->retry_after_s, now_ms);
+    } else if (refusal != NULL && status.code == answer->status && !attempt->in_doubt) {
+        finish_failed(binder, attempt, "%s: %s", refusal->text, status.message);
+    } else {
+        /* Only a 4xx that the API server wrote itself tells that nothing was executed. */
+        attempt->in_doubt |= answer->status / 100 != 4 || status.code != answer->status;
+        look(binder, attempt, now_ms);
+    }
+}
+
+/* --- what the GET said ----------------------------------------------------------------------- */
+
+static bool has_our_record(const struct bind_job *job, const struct kube_pod *pod)
+{
+    const char *ours, *theirs;
+
+    if (job->record_key == NULL)
+        return true;
+    ours = bind_job_annotation(job, job->record_key);
+    theirs = kube_pairs_get(&pod->meta.annotations, job->record_key);
+    return ours != NULL && theirs != NULL && strcmp(ours, theirs) == 0;
+}
+
+static void take_bound_pod(struct binder *binder, struct attempt *attempt,
+                           const struct kube_pod *pod)
+{
+    if (strcmp(pod->node_name, attempt->job->node) != 0)
+        finish_failed(binder, attempt, "the pod is already bound to node %s", pod->node_name);
+    else if (!has_our_record(attempt->job, pod))
+        finish_failed(binder, attempt, "the pod is already bound to node %s, by another Binding",
+                      pod->node_name);
+    else
+        finish(binder, attempt, BIND_BOUND, "");
+}
+
+static void take_pod(struct binder *binder, struct attempt *attempt, const struct kube_pod *pod,
+                     uint64_t now_ms)
+{
+    if (strcmp(pod->meta.uid, attempt->job->uid) != 0)
+        finish_failed(binder, attempt, "the pod is gone: another one has its name");
+    else if (pod->node_name[0] != '\0')
+        take_bound_pod(binder, attempt, pod);
+    else if (pod->meta.deleting)
+        finish_failed(binder, attempt, "the pod is being deleted");
+    else if (pod->gated && !attempt->in_doubt)
+        finish_failed(binder, attempt, "the pod has scheduling gates");
+    else if (!attempt->is_settling)
+        try_again(binder, attempt, POST_WANTED, 0, now_ms);
+    else if (now_ms - attempt->last_post_at_ms >= BINDER_LATE_MS)
+        finish_failed(binder, attempt, "the pod was not bound");
+    else
+        try_again(binder, attempt, GET_WANTED, 0, now_ms);
+}
+
+static void take_get_answer(struct binder *binder, struct attempt *attempt,
+                            const struct binder_answer *answer, uint64_t now_ms)
+{
+    AUTO(kube_object_clear) struct kube_object object = {0};
+    struct kube_status status = {0};
+    struct error err = {0};
+
+    if (answer->status == 200) {
+        kube_object_init(&object, KUBE_POD);
+        if (kube_json_read_object(KUBE_POD, answer->body, answer->body_length, &object, &err) ==
+            0) {
+            take_pod(binder, attempt, &object.pod, now_ms);
+            return;
+        }
+        note_problem(attempt, "the pod could not be read: %s", err.text);
+    } else {
+        kube_refusal_read(answer->body, answer->body_length, &status);
+        if (answer->status == 404 && status.code == 404) {
+            finish_failed(binder, attempt, "the pod is gone");
+            return;
+        }
+        note_problem(attempt, "looking at the pod: HTTP %d: %s%s", answer->status, status.message,
+                     answer->status == 403 ? "; give our account the verb get on pods" : "");
+    }
+    binder->counters.lost++;
+    try_again(binder, attempt, GET_WANTED, answer->retry_after_s, now_ms);
+}
+
+/* --- what arrives ---------------------------------------------------------------------------- */
+
+void binder_on_answer(struct binder *binder, uint64_t id, const struct binder_answer *answer,
+                      uint64_t now_ms)
+{
+    struct attempt *attempt = find(binder, id);
+
+    if (attempt == NULL)
+        return;
+    if (attempt->step == POST_SENT)
+        take_post_answer(binder, attempt, answer, now_ms);
+    else
+        take_get_answer(binder, attempt, answer, now_ms);
+}
+
+void binder_on_loss(struct binder *binder, uint64_t id, bool was_sent, const char *why,
+                    uint64_t now_ms)
+{
+    struct attempt *attempt = find(binder, id);
+
+    if (attempt == NULL)
+        return;
+    binder->counters.lost++;
+    attempt->last_was_lost = true;
+    note_problem(attempt, "%s", why);
+    if (attempt->step == GET_SENT) {
+        try_again(binder, attempt, GET_WANTED, 0, now_ms);
+    } else if (was_sent || attempt->in_doubt) {
+        attempt->in_doubt |= was_sent;
+        look(binder, attempt, now_ms);
+    } else {
+        try_again(binder, attempt, POST_WANTED, 0, now_ms);
+    }
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* intake - what the API server tells, into the cluster. */
+#include "topofit/intake.h"
+
+#include "topofit/dialect.h"
+#include "topofit/mem.h"
+
+#include <stdlib.h>
+
+struct intake {
+    struct cluster *cluster;
+    const struct class_table *classes;
+    struct intake_listener listener;
+    struct node **nodes; /* of the list that is arriving */
+    size_t node_count, node_capacity;
+    struct pod **pods;
+    size_t pod_count, pod_capacity;
+};
+
+struct intake *intake_new(struct cluster *cluster, const struct class_table *classes,
+                          const struct intake_listener *listener)
+{
+    struct intake *intake = xcalloc(1, sizeof *intake);
+
+    intake->cluster = cluster;
+    intake->classes = classes;
+    intake->listener = *listener;
+    return intake;
+}
+
+/* A node as the model knows it; its problem is told if it is new. */
+static struct node *understand_node(struct intake *intake, const struct kube_object *object)
+{
+    struct node *node = dialect_node(&object->node, intake->classes);
+
+    if (intake->listener.on_node_problem != NULL &&
+        cluster_is_new_node_problem(intake->cluster, node))
+        intake->listener.on_node_problem(intake->listener.ctx, node->name, node->problem);
+    return node;
+}
+
+static struct pod *understand_pod(struct intake *intake, const struct kube_object *object)
+{
+    struct pod *pod = dialect_pod(&object->pod, intake->classes);
+
+    if (intake->listener.on_record_problem != NULL &&
+        cluster_is_new_record_problem(intake->cluster, pod))
+        intake->listener.on_record_problem(intake->listener.ctx, pod);
+    return pod;
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+static void drop_nodes(struct intake *intake)
+{
+    for (size_t i = 0; i < intake->node_count; i++)
+        node_unref(intake->nodes[i]);
+    intake->node_count = 0;
+}
+
+static void begin_nodes(void *ctx)
+{
+    drop_nodes(ctx);
+}
+
+static void add_node(void *ctx, struct kube_object *object)
+{
+    struct intake *intake = ctx;
+
+    intake->nodes =
+        mem_grow(intake->nodes, intake->node_count, &intake->node_capacity, sizeof *intake->nodes);
+    intake->nodes[intake->node_count++] = understand_node(intake, object);
+}
+
+static void commit_nodes(void *ctx)
+{
+    struct intake *intake = ctx;
+
+    cluster_replace_nodes(intake->cluster, intake->nodes, intake->node_count);
+    intake->node_count = 0;
+}
+
+static void upsert_node(void *ctx, struct kube_object *object)
+{
+    struct intake *intake = ctx;
+
+    cluster_put_node(intake->cluster, understand_node(intake, object));
+}
+
+static void remove_node(void *ctx, struct kube_object *object)
+{
+    struct intake *intake = ctx;
+
+    cluster_remove_node(intake->cluster, object->node.meta.name);
+}
+
+struct reflector_sink intake_nodes(struct intake *intake)
+{
+    return (struct reflector_sink){.ctx = intake,
+                                   .begin = begin_nodes,
+                                   .item = add_node,
+                                   .commit = commit_nodes,
+                                   .upsert = upsert_node,
+                                   .remove = remove_node};
+}
+
+/* --- pods ------------------------------------------------------------------------------------ */
+
+static void drop_pods(struct intake *intake)
+{
+    for (size_t i = 0; i < intake->pod_count; i++)
+        pod_unref(intake->pods[i]);
+    intake->pod_count = 0;
+}
+
+static void begin_pods(void *ctx)
+{
+    struct intake *intake = ctx;
+
+    drop_pods(intake);
+    cluster_announce_pod_list(intake->cluster);
+}
+
+static void add_pod(void *ctx, struct kube_object *object)
+{
+    struct intake *intake = ctx;
+
+    intake->pods =
+        mem_grow(intake->pods, intake->pod_count, &intake->pod_capacity, sizeof *intake->pods);
+    intake->pods[intake->pod_count++] = understand_pod(intake, object);
+}
+
+static void commit_pods(void *ctx)
+{
+    struct intake *intake = ctx;
+
+    cluster_replace_pods(intake->cluster, intake->pods, intake->pod_count);
+    intake->pod_count = 0;
+}
+
+static void upsert_pod(void *ctx, struct kube_object *object)
+{
+    struct intake *intake = ctx;
+
+    cluster_put_pod(intake->cluster, understand_pod(intake, object));
+}
+
+static void remove_pod(void *ctx, struct kube_object *object)
+{
+    struct intake *intake = ctx;
+    const struct kube_meta *meta = &object->pod.meta;
+
+    cluster_remove_pod(intake->cluster, meta->namespace, meta->name, meta->uid);
+}
+
+struct reflector_sink intake_pods(struct intake *intake)
+{
+    return (struct reflector_sink){.ctx = intake,
+                                   .begin = begin_pods,
+                                   .item = add_pod,
+                                   .commit = commit_pods,
+                                   .upsert = upsert_pod,
+                                   .remove = remove_pod};
+}
+
+void intake_free(struct intake *intake)
+{
+    if (intake == NULL)
+        return;
+    drop_nodes(intake);
+    drop_pods(intake);
+    free(intake->nodes);
+    free(intake->pods);
+    free(intake);
+}

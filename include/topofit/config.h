@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config - the configuration: one table of keys, read from YAML, const after start.
+ *
+ * The table in config.c is the only place that knows a key: its name, type, default, limits and
+ * what it is for. Reading, `check-config --list-keys`, /configz and the test of the documentation
+ * come from it. Unknown keys are refused with line, column and the nearest known key.
+ */
+#ifndef TOPOFIT_CONFIG_H
+#define TOPOFIT_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topofit/buf.h"
+#include "topofit/decide.h"
+#include "topofit/error.h"
+
+#define CONFIG_BYTES_MAX (1u << 20)
+#define CONFIG_KEYS_MAX 40
+
+enum failed_nodes { FAILED_NODES_AUTO = 0, FAILED_NODES_ALWAYS, FAILED_NODES_NEVER };
+
+/* Values as the rest of the program wants them; strings are owned. */
+struct config {
+    char *extender_listen;
+    uint64_t extender_threads;
+    uint64_t extender_connections_max;
+    uint64_t extender_body_max_mib;
+    uint64_t extender_request_timeout_ms;
+    uint64_t extender_bind_timeout_ms;
+    int extender_failed_nodes; /* enum failed_nodes */
+    char *admin_listen;
+    char *kube_kubeconfig; /* "" = look for one */
+    uint64_t kube_binds_max;
+    int topology_mode;   /* enum topology_mode */
+    int topology_source; /* enum topology_source */
+    uint64_t topology_max_tier;
+    int topology_unknown; /* enum unknown_topology */
+    bool topology_least_damage;
+    int packing_device; /* enum packing_policy */
+    int packing_node;   /* enum packing_policy */
+    int log_level;      /* enum log_level */
+    int log_format;     /* enum log_format */
+
+    const char *sources[CONFIG_KEYS_MAX]; /* per key: "default", "file" or "flag" */
+};
+
+/* All defaults. The caller clears the config. */
+void config_defaults(struct config *out);
+void config_clear(struct config *config);
+
+/*
+ * Read YAML over what is there. errors: ERR_INVALID with line and column; config keeps what was
+ * read before the error.
+ */
+int config_read(struct config *config, const char *yaml, size_t length, struct error *err);
+
+/*
+ * Set one key by its full name ("extender.listen") from a flag.
+ *
+ * errors  ERR_NOT_FOUND for a key that does not exist, ERR_INVALID for a value.
+ */
+int config_set(struct config *config, const char *key, const char *value, struct error *err);
+
+/* What decide needs of it. */
+struct decide_policy config_policy(const struct config *config);
+
+/* Every key with its value and source, as a JSON object or as YAML with comments. */
+void config_write_json(const struct config *config, struct buf *out);
+void config_write_yaml(const struct config *config, struct buf *out);
+
+/* Step through the key names: NULL behind the last. */
+const char *config_key(size_t number);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon - everything that `topofit serve` runs, started and stopped in order.
+ *
+ * Start: cluster, watch loop (or dump), extender listener, admin listener. Stop: readiness off,
+ * extender listener (calls in flight are answered), watch loop, admin listener.
+ */
+#ifndef TOPOFIT_DAEMON_H
+#define TOPOFIT_DAEMON_H
+
+#include <stddef.h>
+
+#include "topofit/config.h"
+#include "topofit/error.h"
+#include "topofit/log.h"
+
+struct daemon;
+
+/*
+ * Start everything. Returns once both listeners are open; the lists may still be on their way.
+ *
+ * config        borrowed until daemon_stop.
+ * cluster_file  a dump for embedded mode, or NULL to talk to the API server.
+ * log           borrowed.
+ * errors        ERR_INVALID, ERR_NOT_FOUND, ERR_IO: what could not be started, and why.
+ */
+struct daemon *daemon_start(const struct config *config, const char *cluster_file, struct log *log,
+                            struct error *err);
+
+/* The ports that were bound (for ":0"). */
+unsigned daemon_extender_port(const struct daemon *daemon);
+unsigned daemon_admin_port(const struct daemon *daemon);
+
+/* Step through the paths of both listeners, for people; NULL behind the last. */
+const char *daemon_endpoint(size_t number);
+
+/* Stop in order and free. NULL is fine. */
+void daemon_stop(struct daemon *daemon);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics - what the daemon counts, in the text format of Prometheus.
+ *
+ * One table names every metric. Two kinds of them: recorded where things happen, by atomic
+ * additions without a lock; and collected when someone asks, by a callback that reads the owner's
+ * state and writes samples. All combinations of recorded labels are shown from the start, at 0.
+ *
+ * Labels are closed lists, never names of pods or clients.
+ *
+ * source: Prometheus exposition format 0.0.4; names as in the Prometheus "metric and label naming"
+ * guide.
+ */
+#ifndef TOPOFIT_METRICS_H
+#define TOPOFIT_METRICS_H
+
+#include <stdint.h>
+
+#include "topofit/buf.h"
+#include "topofit/reason.h"
+
+/* X(identifier, type, name, labels, help) in the order of the answer. */
+#define METRICS(X) \
+    X(BUILD_INFO, GAUGE, "topofit_build_info", "version", "Always 1; tells the version.") \
+    X(HTTP_REQUESTS, COUNTER, "topofit_http_requests_total", "listener,verb,code", \
+      "HTTP requests answered.") \
+    X(HTTP_DURATION, HISTOGRAM, "topofit_http_request_duration_seconds", "verb", \
+      "Time from the end of a request's header to its answer.") \
+    X(FILTER_NODES, COUNTER, "topofit_filter_nodes_total", "result,reason", \
+      "Nodes that filter judged, by whether they were kept and why not.") \
+    X(BINDS, COUNTER, "topofit_binds_total", "outcome", "Bind calls by how they ended.") \
+    X(WATCH_EVENTS, COUNTER, "topofit_watch_events_total", "kind", \
+      "Events received from the API server's watches.") \
+    X(WATCH_RELISTS, COUNTER, "topofit_watch_relists_total", "kind", \
+      "Complete lists fetched from the API server.") \
+    X(WATCH_ERRORS, COUNTER, "topofit_watch_errors_total", "kind", \
+      "Lists and watches that failed.") \
+    X(CACHE_SYNCED, GAUGE, "topofit_cache_synced", "", \
+      "1 when nodes and pods have been listed completely at least once.") \
+    X(NODES, GAUGE, "topofit_nodes", "", "Nodes known.") \
+    X(DEVICES, GAUGE, "topofit_devices", "state", \
+      "Devices known: in total, and those idle, unhealthy, or booked by conflicting records.") \
+    X(HOLDINGS, GAUGE, "topofit_holdings", "state", \
+      "Pods that hold devices, by how certain that is.") \
+    X(PROCESS_CPU, COUNTER, "process_cpu_seconds_total", "", "User and system CPU time spent.") \
+    X(PROCESS_MEMORY, GAUGE, "process_resident_memory_bytes", "", "Resident memory size.") \
+    X(PROCESS_START, GAUGE, "process_start_time_seconds", "", \
+      "Start time of the process since the Unix epoch.")
+
+enum metric {
+#define X(id, type, name, labels, help) METRIC_##id,
+    METRICS(X)
+#undef X
+        METRIC_COUNT
+};
+
+enum metric_type { METRIC_COUNTER = 0, METRIC_GAUGE, METRIC_HISTOGRAM };
+
+/* A row of the table, for the documentation's check. Static storage. */
+struct metric_info {
+    const char *name;
+    enum metric_type type;
+    const char *labels; /* comma list; "" without labels */
+    const char *help;
+};
+void metrics_each(void (*visit)(void *ctx, const struct metric_info *info), void *ctx);
+
+enum metrics_listener { METRICS_EXTENDER = 0, METRICS_ADMIN, METRICS_LISTENER_COUNT };
+
+/* How a bind call ended. REFUSED: no Binding was sent. */
+enum metrics_bind {
+    METRICS_BIND_BOUND = 0,
+    METRICS_BIND_FAILED,
+    METRICS_BIND_UNCLEAR,
+    METRICS_BIND_REFUSED,
+    METRICS_BIND_COUNT
+};
+
+struct metrics;
+
+/* version  of the program, for topofit_build_info; copied. The start time is now. */
+struct metrics *metrics_new(const char *version);
+void metrics_free(struct metrics *metrics);
+
+/* --- recording: from any thread, without waiting ---------------------------------------------- */
+
+/* An answered request, as http_options.on_done tells it; route "" is none. */
+void metrics_count_request(struct metrics *metrics, enum metrics_listener listener,
+                           const char *route, unsigned status, uint64_t duration_us);
+
+/* Nodes that filter judged with that reason; REASON_OK counts the kept ones. */
+void metrics_count_filter(struct metrics *metrics, enum reason reason, uint64_t nodes);
+
+void metrics_count_bind(struct metrics *metrics, enum metrics_bind outcome);
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+struct metrics_writer;
+
+/*
+ * Write one sample of a collected counter or gauge; in any order, each label combination once.
+ *
+ * label_values  one for each label of the metric, in the table's order; NULL without labels.
+ */
+void metrics_write(struct metrics_writer *writer, enum metric metric,
+                   const char *const *label_values, double value);
+
+/* Writes what is collected; called once per answer, in the thread that asked. */
+typedef void (*metrics_collect)(void *ctx, struct metrics_writer *writer);
+
+/* The whole answer; its content type is METRICS_CONTENT_TYPE. collect may be NULL. */
+#define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+void metrics_render(const struct metrics *metrics, metrics_collect collect, void *ctx,
+                    struct buf *out);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admin_routes - health, metrics, configuration and debug, for people and monitoring. */
+#include "daemon_inside.h"
+#include "daemon_metrics.h"
+#include "topofit/mem.h"
+#include "topofit/views.h"
+
+#include <curl/curl.h>
+#include <jansson.h>
+#include <microhttpd.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_TYPE "text/plain; charset=utf-8"
+#define JSON_TYPE "application/json"
+
+static void answer(const struct http_request *request, unsigned status, const char *type,
+                   const struct buf *body)
+{
+    http_answer(request->call, status, type, buf_text(body), body->length);
+}
+
+/* --- health ---------------------------------------------------------------------------------- */
+
+/* One line of a health answer. */
+struct check {
+    const char *name;
+    bool ok;
+    const char *problem;
+};
+
+static void answer_checks(const struct http_request *request, const struct check *checks,
+                          size_t count)
+{
+    bool verbose = http_query(request, "verbose") != NULL;
+    AUTO(buf_clear) struct buf body = buf_with_max(4096);
+    bool ok = true;
+
+    for (size_t i = 0; i < count; i++)
+        ok = ok && checks[i].ok;
+    for (size_t i = 0; i < count && (verbose || !ok); i++) {
+        if (checks[i].ok)
+            buf_addf(&body, "[+]%s ok\n", checks[i].name);
+        else
+            buf_addf(&body, "[-]%s failed: %s\n", checks[i].name, checks[i].problem);
+    }
+    buf_add_text(&body, ok ? "ok\n" : "not ready\n");
+    answer(request, ok ? 200 : 503, TEXT_TYPE, &body);
+}
+
+static void handle_livez(void *ctx, const struct http_request *request)
+{
+    const struct check checks[] = {{"ping", true, ""}};
+
+    (void)ctx;
+    answer_checks(request, checks, ARRAY_LEN(checks));
+}
+
+static void handle_readyz(void *ctx, const struct http_request *request)
+{
+    struct daemon *daemon = ctx;
+    const struct check checks[] = {
+        {"cache-sync", cluster_is_synced(daemon->cluster),
+         "nodes and pods have not been listed completely yet"},
+        {"shutdown", !__atomic_load_n(&daemon->stopping, __ATOMIC_RELAXED), "stopping"},
+    };
+
+    answer_checks(request, checks, ARRAY_LEN(checks));
+}
+
+/* --- what runs ------------------------------------------------------------------------------- */
+
+static void handle_metrics(void *ctx, const struct http_request *request)
+{
+    struct daemon *daemon = ctx;
+    AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
+
+    daemon_render_metrics(daemon, &body);
+    answer(request, 200, METRICS_CONTENT_TYPE, &body);
+}
+
+static void handle_version(void *ctx, const struct http_request *request)
+{
+    AUTO(buf_clear) struct buf body = buf_with_max(4096);
+
+    (void)ctx;
+    buf_addf(&body,
+             "{\"version\": \"%s\", \"compiler\": \"%s\", \"libs\": {\"microhttpd\": \"%s\", "
+             "\"curl\": \"%s\", \"jansson\": \"%s\"}}\n",
+             TOPOFIT_VERSION, __VERSION__, MHD_get_version(),
+             curl_version_info(CURLVERSION_NOW)->version, jansson_version_str());
+    answer(request, 200, JSON_TYPE, &body);
+}
+
+static void handle_configz(void *ctx, const struct http_request *request)
+{
+    struct daemon *daemon = ctx;
+    AUTO(buf_clear) struct buf body = buf_with_max(64 * 1024);
+
+    config_write_json(daemon->config, &body);
+    answer(request, 200, JSON_TYPE, &body);
+}
+
+/* --- debug ----------------------------------------------------------------------------------- */
+
+/* JSON unless ?format=text. return false after refusing another format. */
+static bool read_format(const struct http_request *request, enum view_format *out)
+{
+    const char *format = http_query(request, "format");
+
+    *out = VIEW_JSON;
+    if (format == NULL || strcmp(format, "json") == 0)
+        return true;
+    *out = VIEW_TEXT;
+    if (strcmp(format, "text") == 0)
+        return true;
+    http_problem(request->call, 400, "unknown format", "format is json or text");
+    return false;
+}
+
+static void answer_view(const struct http_request *request, enum view_format format,
+                        const struct buf *body)
+{
+    if (body->overflowed)
+        http_problem(request->call, 500, "answer too big", "the answer exceeds its limit");
+    else
+        answer(request, 200, format == VIEW_TEXT ? TEXT_TYPE : JSON_TYPE, body);
+}
+
+static void handle_nodes(void *ctx, const struct http_request *request)
+{
+    struct daemon *daemon = ctx;
+    AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
+    enum view_format format;
+
+    if (!read_format(request, &format))
+        return;
+    view_nodes(&daemon->extender, daemon_now(), format, &body);
+    answer_view(request, format, &body);
+}
+
+static void handle_pods(void *ctx, const struct http_request *request)
+{
+    struct daemon *daemon = ctx;
+    AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
+    enum view_format format;
+
+    if (!read_format(request, &format))
+        return;
+    view_pods(&daemon->extender, daemon_now(), format, &body);
+    answer_view(request, format, &body);
+}
+
+static void handle_node(void *ctx, const struct http_request *request)
+{
+    struct daemon *daemon = ctx;
+    AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
+    enum view_format format;
+    struct error err = {0};
+
+    if (!read_format(request, &format))
+        return;
+    if (view_node(&daemon->extender, request->rest, daemon_now(), format, &body, &err) < 0)
+        http_problem(request->call, 404, "no such node", err.text);
+    else
+        answer_view(request, format, &body);
+}
+
+static void handle_pod(void *ctx, const struct http_request *request)
+{
+    struct daemon *daemon = ctx;
+    AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
+    const char *slash = strchr(request->rest, '/');
+    AUTO_FREE char *namespace = NULL;
+    enum view_format format;
+    struct error err = {0};
+
+    if (!read_format(request, &format))
+        return;
+    if (slash == NULL) {
+        http_problem(request->call, 404, "no such pod", "the path is /debug/pods/NAMESPACE/NAME");
+        return;
+    }
+    namespace = xstrndup(request->rest, (size_t)(slash - request->rest));
+    if (view_pod(&daemon->extender, namespace, slash + 1, daemon_now(), format, &body, &err) < 0)
+        http_problem(request->call, 404, "no such pod", err.text);
+    else
+        answer_view(request, format, &body);
+}
+
+static void handle_index(void *ctx, const struct http_request *request)
+{
+    AUTO(buf_clear) struct buf body = buf_with_max(8192);
+
+    (void)ctx;
+    for (size_t i = 0; i < admin_route_count; i++)
+        buf_addf(&body, "%s%s\n", admin_routes[i].path, admin_routes[i].is_prefix ? "..." : "");
+    buf_add_text(&body,
+                 "\n?format=text prints tables: curl -s 'ADDRESS/debug/nodes?format=text'\n");
+    answer(request, 200, TEXT_TYPE, &body);
+}
+
+const struct http_route admin_routes[] = {
+    {.method = "GET", .path = "/livez", .handle = handle_livez},
+    {.method = "GET", .path = "/readyz", .handle = handle_readyz},
+    {.method = "GET", .path = "/healthz", .handle = handle_livez},
+    {.method = "GET", .path = "/metrics", .handle = handle_metrics},
+    {.method = "GET", .path = "/version", .handle = handle_version},
+    {.method = "GET", .path = "/configz", .handle = handle_configz},
+    {.method = "GET", .path = "/debug/", .handle = handle_index},
+    {.method = "GET", .path = "/debug/nodes", .handle = handle_nodes},
+    {.method = "GET", .path = "/debug/nodes/", .is_prefix = true, .handle = handle_node},
+    {.method = "GET", .path = "/debug/pods", .handle = handle_pods},
+    {.method = "GET", .path = "/debug/pods/", .is_prefix = true, .handle = handle_pod},
+};
+const size_t admin_route_count = ARRAY_LEN(admin_routes);

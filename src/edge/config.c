@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config - the configuration: one table of keys. */
+#include "topofit/config.h"
+
+#include "topofit/log.h"
+#include "topofit/mem.h"
+#include "topofit/quantity.h"
+#include "topofit/text.h"
+#include "topofit/yaml.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUGGESTION_DISTANCE 3
+
+enum key_type {
+    KEY_TEXT,
+    KEY_NUMBER,
+    KEY_DURATION, /* "500ms", "6s", "2m"; kept in ms */
+    KEY_BOOL,
+    KEY_CHOICE,
+};
+
+struct word {
+    const char *text;
+    int value;
+};
+
+struct key {
+    const char *name; /* "group.key" */
+    enum key_type type;
+    size_t offset;
+    const char *fallback; /* the default, as a person would write it */
+    uint64_t min, max;    /* of numbers and durations */
+    const struct word *words;
+    const char *purpose;
+};
+
+static const struct word failed_nodes_words[] = {{"auto", FAILED_NODES_AUTO},
+                                                 {"always", FAILED_NODES_ALWAYS},
+                                                 {"never", FAILED_NODES_NEVER},
+                                                 {0}};
+static const struct word mode_words[] = {
+    {"soft", TOPOLOGY_SOFT}, {"hard", TOPOLOGY_HARD}, {"off", TOPOLOGY_OFF}, {0}};
+static const struct word source_words[] = {
+    {"auto", SOURCE_AUTO}, {"vendor", SOURCE_VENDOR}, {"numa", SOURCE_NUMA}, {0}};
+static const struct word unknown_words[] = {
+    {"treat-as-worst", UNKNOWN_AS_WORST}, {"reject", UNKNOWN_REJECT}, {0}};
+static const struct word packing_words[] = {
+    {"binpack", PACKING_BINPACK}, {"spread", PACKING_SPREAD}, {0}};
+static const struct word level_words[] = {{"debug", LOG_LEVEL_DEBUG},
+                                          {"info", LOG_LEVEL_INFO},
+                                          {"warn", LOG_LEVEL_WARN},
+                                          {"error", LOG_LEVEL_ERROR},
+                                          {0}};
+static const struct word format_words[] = {
+    {"text", LOG_FORMAT_TEXT}, {"json", LOG_FORMAT_JSON}, {0}};
+
+#define AT(field) offsetof(struct config, field)
+
+static const struct key keys[] = {
+    {"extender.listen", KEY_TEXT, AT(extender_listen), "127.0.0.1:9901", 0, 0, NULL,
+     "address and port for kube-scheduler's calls"},
+    {"extender.threads", KEY_NUMBER, AT(extender_threads), "2", 1, 64, NULL,
+     "threads that answer calls"},
+    {"extender.connectionsMax", KEY_NUMBER, AT(extender_connections_max), "1024", 16, 65535, NULL,
+     "connections open at once"},
+    {"extender.bodyMaxMiB", KEY_NUMBER, AT(extender_body_max_mib), "16", 1, 512, NULL,
+     "largest request; raise it only for nodeCacheCapable: false"},
+    {"extender.requestTimeout", KEY_DURATION, AT(extender_request_timeout_ms), "10s", 100, 600000,
+     NULL, "a client that sends its request longer than this is cut"},
+    {"extender.bindTimeout", KEY_DURATION, AT(extender_bind_timeout_ms), "6s", 100, 600000, NULL,
+     "how long a Binding may take; keep it below the scheduler's httpTimeout"},
+    {"extender.failedNodes", KEY_CHOICE, AT(extender_failed_nodes), "auto", 0, 0,
+     failed_nodes_words, "report refusals that eviction could cure as FailedNodes"},
+    {"admin.listen", KEY_TEXT, AT(admin_listen), "127.0.0.1:9902", 0, 0, NULL,
+     "address and port for health, metrics and debug"},
+    {"kube.kubeconfig", KEY_TEXT, AT(kube_kubeconfig), "", 0, 0, NULL,
+     "kubeconfig file; empty: $KUBECONFIG, the pod's account, ~/.kube/config"},
+    {"kube.bindsMax", KEY_NUMBER, AT(kube_binds_max), "256", 1, 4096, NULL,
+     "Bindings in flight at once; more are refused and retried by the scheduler"},
+    {"topology.mode", KEY_CHOICE, AT(topology_mode), "soft", 0, 0, mode_words,
+     "soft ranks, hard refuses, pods may choose; off ignores links for all pods"},
+    {"topology.source", KEY_CHOICE, AT(topology_source), "auto", 0, 0, source_words,
+     "which facts count: links and NUMA, links alone, NUMA alone"},
+    {"topology.maxTier", KEY_NUMBER, AT(topology_max_tier), "1", 0, 3, NULL,
+     "worst tier that hard mode allows inside a set"},
+    {"topology.unknown", KEY_CHOICE, AT(topology_unknown), "treat-as-worst", 0, 0, unknown_words,
+     "hard mode on nodes that report neither links nor NUMA"},
+    {"topology.leastDamage", KEY_BOOL, AT(topology_least_damage), "true", 0, 0, NULL,
+     "a single GPU is taken where the rest loses least"},
+    {"packing.device", KEY_CHOICE, AT(packing_device), "binpack", 0, 0, packing_words,
+     "which GPUs of a node to fill first"},
+    {"packing.node", KEY_CHOICE, AT(packing_node), "binpack", 0, 0, packing_words,
+     "which nodes to fill first"},
+    {"log.level", KEY_CHOICE, AT(log_level), "info", 0, 0, level_words,
+     "least level that is written"},
+    {"log.format", KEY_CHOICE, AT(log_format), "text", 0, 0, format_words, "form of log lines"},
+};
+
+_Static_assert(ARRAY_LEN(keys) <= CONFIG_KEYS_MAX, "CONFIG_KEYS_MAX is too small");
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+static void *field_of(const struct config *config, const struct key *key)
+{
+    return (char *)(uintptr_t)config + key->offset;
+}
+
+static int refuse_words(const struct key *key, const char *value, struct error *err)
+{
+    AUTO(buf_clear) struct buf expected = buf_with_max(256);
+
+    for (const struct word *word = key->words; word->text != NULL; word++)
+        buf_addf(&expected, "%s%s", expected.length > 0 ? ", " : "", word->text);
+    return error_set(err, ERR_INVALID, "%s is \"%.60s\": expected one of %s", key->name, value,
+                     buf_text(&expected));
+}
+
+static int set_choice(const struct key *key, const char *value, int *field, struct error *err)
+{
+    for (const struct word *word = key->words; word->text != NULL; word++) {
+        if (strcmp(word->text, value) == 0) {
+            *field = word->value;
+            return 0;
+        }
+    }
+    return refuse_words(key, value, err);
+}
+
+static int set_bool(const struct key *key, const char *value, bool *field, struct error *err)
+{
+    if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+        return error_set(err, ERR_INVALID, "%s is \"%.60s\": expected true or false", key->name,
+                         value);
+    *field = value[0] == 't';
+    return 0;
+}
+
+static int set_number(const struct key *key, const char *value, uint64_t *field, struct error *err)
+{
+    struct error why = {0};
+    uint64_t number = 0;
+
+    if (quantity_parse_count(value, &number, &why) < 0 || number < key->min || number > key->max)
+        return error_set(err, ERR_INVALID,
+                         "%s is \"%.60s\": expected a number from %" PRIu64 " to %" PRIu64,
+                         key->name, value, key->min, key->max);
+    *field = number;
+    return 0;
+}
+
+static int set_duration(const struct key *key, const char *value, uint64_t *field,
+                        struct error *err)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}};
+    size_t digits = strspn(value, "0123456789");
+
+    for (size_t i = 0; digits > 0 && digits < 10 && i < ARRAY_LEN(units); i++) {
+        uint64_t ms = strtoull(value, NULL, 10) * units[i].ms;
+
+        if (strcmp(value + digits, units[i].unit) == 0 && ms >= key->min && ms <= key->max) {
+            *field = ms;
+            return 0;
+        }
+    }
+    return error_set(err, ERR_INVALID,
+                     "%s is \"%.60s\": expected a duration such as 500ms, 6s or 2m, from %" PRIu64
+                     "ms to %" PRIu64 "ms",
+                     key->name, value, key->min, key->max);
+}
+
+static int set_value(struct config *config, const struct key *key, const char *value,
+                     struct error *err)
+{
+    void *field = field_of(config, key);
+
+    switch (key->type) {
+    case KEY_TEXT:
+        mem_free_pointer(field);
+        *(char **)field = xstrdup(value);
+        return 0;
+    case KEY_NUMBER:
+        return set_number(key, value, field, err);
+    case KEY_DURATION:
+        return set_duration(key, value, field, err);
+    case KEY_BOOL:
+        return set_bool(key, value, field, err);
+    case KEY_CHOICE:
+        return set_choice(key, value, field, err);
+    }
+    return 0;
+}
+
+static const struct key *find_key(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (strcmp(keys[i].name, name) == 0)
+            return &keys[i];
+    }
+    return NULL;
+}
+
+void config_defaults(struct config *out)
+{
+    *out = (struct config){0};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        struct error err = {0};
+
+        if (set_value(out, &keys[i], keys[i].fallback, &err) < 0)
+            abort(); /* a default outside its own limits: test_config holds this */
+        out->sources[i] = "default";
+    }
+}
+
+void config_clear(struct config *config)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (keys[i].type == KEY_TEXT)
+            mem_free_pointer(field_of(config, &keys[i]));
+    }
+}
+
+int config_set(struct config *config, const char *key_name, const char *value, struct error *err)
+{
+    const struct key *key = find_key(key_name);
+
+    if (key == NULL)
+        return error_set(err, ERR_NOT_FOUND, "there is no configuration key %s", key_name);
+    if (set_value(config, key, value, err) < 0)
+        return -(int)err->code;
+    config->sources[key - keys] = "flag";
+    return 0;
+}
+
+/* --- reading YAML ---------------------------------------------------------------------------- */
+
+static int refuse_key(const char *name, const struct yaml_member *member, struct error *err)
+{
+    const char *nearest = NULL;
+    unsigned best = SUGGESTION_DISTANCE + 1;
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        unsigned distance = text_distance(name, keys[i].name, SUGGESTION_DISTANCE);
+
+        if (distance < best) {
+            best = distance;
+            nearest = keys[i].name;
+        }
+    }
+    return error_set(err, ERR_INVALID, "line %u, column %u: unknown key %s%s%s%s", member->line,
+                     member->column, name, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                     nearest ? "?" : "");
+}
+
+static int read_key(struct config *config, const char *group, const struct yaml_member *member,
+                    struct error *err)
+{
+    AUTO_FREE char *name = xasprintf("%.64s.%.64s", group, member->key);
+    const struct key *key = find_key(name);
+
+    if (key == NULL)
+        return refuse_key(name, member, err);
+    if (member->value->type != YAML_SCALAR)
+        return error_set(err, ERR_INVALID, "line %u, column %u: %s must be a single value",
+                         member->value->line, member->value->column, name);
+    if (set_value(config, key, member->value->text, err) < 0)
+        return error_wrap(err, "line %u, column %u", member->value->line, member->value->column);
+    config->sources[key - keys] = "file";
+    return 0;
+}
+
+static bool is_group(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        const char *dot = strchr(keys[i].name, '.');
+
+        if (strncmp(keys[i].name, name, (size_t)(dot - keys[i].name)) == 0 &&
+            name[dot - keys[i].name] == '\0')
+            return true;
+    }
+    return false;
+}
+
+static int read_group(struct config *config, const struct yaml_member *group, struct error *err)
+{
+    if (!is_group(group->key))
+        return error_set(err, ERR_INVALID,
+                         "line %u, column %u: unknown group %.64s; there are extender, admin, "
+                         "kube, topology, packing, log",
+                         group->line, group->column, group->key);
+    if (group->value->type != YAML_MAP)
+        return error_set(err, ERR_INVALID, "line %u, column %u: %s must hold keys",
+                         group->value->line, group->value->column, group->key);
+    for (size_t i = 0; i < group->value->count; i++) {
+        if (read_key(config, group->key, &group->value->members[i], err) < 0)
+            return -(int)err->code;
+    }
+    return 0;
+}
+
+int config_read(struct config *config, const char *yaml, size_t length, struct error *err)
+{
+    AUTO(yaml_free_pointer) struct yaml_value *documents = NULL;
+    const struct yaml_value *root;
+
+    if (yaml_read(yaml, length, &documents, err) < 0)
+        return -(int)err->code;
+    if (documents->count == 0)
+        return 0;
+    root = documents->members[0].value;
+    if (documents->count > 1 || root->type != YAML_MAP)
+        return error_set(err, ERR_INVALID,
+                         "line %u: one YAML document with groups of keys is expected", root->line);
+    for (size_t i = 0; i < root->count; i++) {
+        if (read_group(config, &root->members[i], err) < 0)
+            return -(int)err->code;
+    }
+    return 0;
+}
+
+struct decide_policy config_policy(const struct config *config)
+{
+    return (struct decide_policy){
+        .topology = {.mode = (enum topology_mode)config->topology_mode,
+                     .source = (enum topology_source)config->topology_source,
+                     .max_tier = (enum tier)config->topology_max_tier,
+                     .unknown = (enum unknown_topology)config->topology_unknown,
+                     .least_damage = config->topology_least_damage},
+        .device_packing = (enum packing_policy)config->packing_device,
+        .node_packing = (enum packing_policy)config->packing_node,
+    };
+}
+
+/* --- showing --------------------------------------------------------------------------------- */
+
+static const char *word_of(const struct key *key, int value)
+{
+    for (const struct word *word = key->words; word->text != NULL; word++) {
+        if (word->value == value)
+            return word->text;
+    }
+    return "";
+}
+
+/* A value as JSON, which is YAML too. */
+static void write_value(const struct config *config, const struct key *key, struct buf *out)
+{
+    const void *field = field_of(config, key);
+
+    switch (key->type) {
+    case KEY_TEXT:
+        buf_add_json_string(out, *(char *const *)field);
+        return;
+    case KEY_NUMBER:
+        buf_addf(out, "%" PRIu64, *(const uint64_t *)field);
+        return;
+    case KEY_DURATION:
+        buf_addf(out, "\"%" PRIu64 "ms\"", *(const uint64_t *)field);
+        return;
+    case KEY_BOOL:
+        buf_add_text(out, *(const bool *)field ? "true" : "false");
+        return;
+    case KEY_CHOICE:
+        buf_add_json_string(out, word_of(key, *(const int *)field));
+        return;
+    }
+}
+
+void config_write_json(const struct config *config, struct buf *out)
+{
+    buf_add_text(out, "{");
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        buf_addf(out, "%s\n  \"%s\": {\"value\": ", i > 0 ? "," : "", keys[i].name);
+        write_value(config, &keys[i], out);
+        buf_addf(out, ", \"source\": \"%s\"}", config->sources[i]);
+    }
+    buf_add_text(out, "\n}\n");
+}
+
+void config_write_yaml(const struct config *config, struct buf *out)
+{
+    const char *group = "";
+    size_t group_length = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        size_t length = strcspn(keys[i].name, ".");
+
+        if (length != group_length || strncmp(group, keys[i].name, length) != 0) {
+            group = keys[i].name;
+            group_length = length;
+            buf_addf(out, "%.*s:\n", (int)length, group);
+        }
+        buf_addf(out, "  # %s\n  %s: ", keys[i].purpose, keys[i].name + length + 1);
+        write_value(config, &keys[i], out);
+        buf_add_byte(out, '\n');
+    }
+}
+
+const char *config_key(size_t number)
+{
+    return number < ARRAY_LEN(keys) ? keys[number].name : NULL;
+}

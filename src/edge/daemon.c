@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon - everything that `topofit serve` runs, started and stopped in order. */
+#include "topofit/daemon.h"
+
+#include "daemon_inside.h"
+#include "daemon_metrics.h"
+#include "topofit/clock.h"
+#include "topofit/file.h"
+#include "topofit/mem.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+#define MEMO_SLOTS 4096
+#define ADMIN_THREADS 1
+#define ADMIN_CONNECTIONS_MAX 64
+#define ADMIN_BODY_MAX_BYTES (1u << 20)
+#define ADMIN_REQUEST_TIMEOUT_MS 10000
+#define IDLE_TIMEOUT_MS 120000 /* longer than the 90 s after which kube-scheduler hangs up */
+
+struct moment daemon_now(void)
+{
+    return (struct moment){.monotonic_ms = clock_monotonic_ms(), .unix_ms = clock_unix_ms()};
+}
+
+/* --- the cluster ----------------------------------------------------------------------------- */
+
+static int read_dump(struct daemon *daemon, const char *path, struct error *err)
+{
+    AUTO(buf_clear) struct buf text = buf_with_max(EMBEDDED_BYTES_MAX);
+
+    if (file_read(path, &text, err) < 0)
+        return -(int)err->code;
+    if (embedded_read(daemon->cluster, &daemon->classes, buf_text(&text), text.length, err) < 0)
+        return error_wrap(err, "%s", path);
+    daemon->embedded = (struct embedded_port){daemon->cluster, &daemon->classes};
+    daemon->extender.binder = embedded_bind_port(&daemon->embedded);
+    log_event(daemon->log, LOG_LEVEL_INFO, "embedded cluster loaded, no API server is used",
+              log_text("file", path));
+    return 0;
+}
+
+static void log_loop(void *ctx, enum kube_log_level level, const char *text)
+{
+    struct daemon *daemon = ctx;
+
+    log_event(daemon->log, level == KUBE_LOG_WARNING ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+              "API server", log_text("detail", text));
+}
+
+static void log_node_problem(void *ctx, const char *node, const char *problem)
+{
+    log_event(ctx, LOG_LEVEL_WARN, "node not understood in full", log_text("node", node),
+              log_text("problem", problem));
+}
+
+static void log_record_problem(void *ctx, const struct pod *pod)
+{
+    log_event(ctx, LOG_LEVEL_WARN, "pod's record of devices cannot be read",
+              log_text("namespace", pod->namespace), log_text("pod", pod->name),
+              log_text("problem", pod->record_problem));
+}
+
+static int submit_bind(void *ctx, struct bind_job *steal_job, struct error *err)
+{
+    struct daemon *daemon = ctx;
+
+    return kube_loop_submit_bind(daemon->loop, steal_job, err);
+}
+
+static int start_loop(struct daemon *daemon, struct error *err)
+{
+    const char *path = daemon->config->kube_kubeconfig;
+    struct kube_environment environment = kube_environment_get();
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    struct kube_loop_options options;
+
+    if (kubeconfig_load(path[0] != '\0' ? path : NULL, &environment, &config, err) < 0)
+        return -(int)err->code;
+    log_event(daemon->log, LOG_LEVEL_INFO, "watching the cluster",
+              log_text("server", config.server), log_text("from", config.origin));
+    daemon->intake = intake_new(daemon->cluster, &daemon->classes,
+                                &(struct intake_listener){.ctx = daemon->log,
+                                                          .on_node_problem = log_node_problem,
+                                                          .on_record_problem = log_record_problem});
+    options = (struct kube_loop_options){.steal_config = &config,
+                                         .nodes = intake_nodes(daemon->intake),
+                                         .pods = intake_pods(daemon->intake),
+                                         .binds_max = daemon->config->kube_binds_max,
+                                         .log = log_loop,
+                                         .log_ctx = daemon};
+    daemon->extender.binder = (struct bind_port){.ctx = daemon, .submit = submit_bind};
+    daemon->loop = kube_loop_start(&options, err);
+    return daemon->loop != NULL ? 0 : -(int)err->code;
+}
+
+/* --- the listeners --------------------------------------------------------------------------- */
+
+static int start_extender(struct daemon *daemon, struct error *err)
+{
+    const struct config *config = daemon->config;
+    const struct http_options options = {
+        .listen = config->extender_listen,
+        .routes = extender_routes,
+        .route_count = extender_route_count,
+        .ctx = daemon,
+        .threads = (unsigned)config->extender_threads,
+        .connections_max = (unsigned)config->extender_connections_max,
+        .body_max_bytes = (size_t)config->extender_body_max_mib << 20,
+        .request_timeout_ms = config->extender_request_timeout_ms,
+        .idle_timeout_ms = IDLE_TIMEOUT_MS,
+        .on_done = daemon_count_extender_request,
+    };
+
+    daemon->extender_server = http_start(&options, err);
+    return daemon->extender_server != NULL ? 0 : error_wrap(err, "extender.listen");
+}
+
+static int start_admin(struct daemon *daemon, struct error *err)
+{
+    const struct http_options options = {
+        .listen = daemon->config->admin_listen,
+        .routes = admin_routes,
+        .route_count = admin_route_count,
+        .ctx = daemon,
+        .threads = ADMIN_THREADS,
+        .connections_max = ADMIN_CONNECTIONS_MAX,
+        .body_max_bytes = ADMIN_BODY_MAX_BYTES,
+        .request_timeout_ms = ADMIN_REQUEST_TIMEOUT_MS,
+        .idle_timeout_ms = IDLE_TIMEOUT_MS,
+        .on_done = daemon_count_admin_request,
+    };
+
+    daemon->admin_server = http_start(&options, err);
+    return daemon->admin_server != NULL ? 0 : error_wrap(err, "admin.listen");
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static struct hash_key secret_key(void)
+{
+    struct hash_key key;
+
+    if (getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key)
+        abort(); /* cannot fail for so few bytes once the kernel is up */
+    return key;
+}
+
+/* Eviction helps only where the scheduler can act on it: in tests and simulations today. */
+static bool answers_failed_nodes(const struct config *config, bool embedded)
+{
+    if (config->extender_failed_nodes == FAILED_NODES_AUTO)
+        return embedded;
+    return config->extender_failed_nodes == FAILED_NODES_ALWAYS;
+}
+
+static void build(struct daemon *daemon, bool embedded)
+{
+    struct hash_key key = secret_key();
+
+    classes_builtin(&daemon->classes);
+    daemon->cluster = cluster_new(&key);
+    daemon->history = history_new(&key);
+    daemon->memo = gputopo_memo_new(MEMO_SLOTS);
+    daemon->metrics = metrics_new(TOPOFIT_VERSION);
+    daemon->extender = (struct extender){
+        .cluster = daemon->cluster,
+        .classes = &daemon->classes,
+        .memo = daemon->memo,
+        .history = daemon->history,
+        .observer = daemon_observer(daemon),
+        .options = {.policy = config_policy(daemon->config),
+                    .answer_failed_nodes = answers_failed_nodes(daemon->config, embedded),
+                    .bind_timeout_ms = daemon->config->extender_bind_timeout_ms},
+    };
+}
+
+struct daemon *daemon_start(const struct config *config, const char *cluster_file, struct log *log,
+                            struct error *err)
+{
+    struct daemon *daemon = xcalloc(1, sizeof *daemon);
+    int result;
+
+    daemon->config = config;
+    daemon->log = log;
+    build(daemon, cluster_file != NULL);
+    result = cluster_file != NULL ? read_dump(daemon, cluster_file, err) : start_loop(daemon, err);
+    if (result < 0 || start_extender(daemon, err) < 0 || start_admin(daemon, err) < 0) {
+        daemon_stop(daemon);
+        return NULL;
+    }
+    return daemon;
+}
+
+unsigned daemon_extender_port(const struct daemon *daemon)
+{
+    return http_port(daemon->extender_server);
+}
+
+unsigned daemon_admin_port(const struct daemon *daemon)
+{
+    return http_port(daemon->admin_server);
+}
+
+const char *daemon_endpoint(size_t number)
+{
+    if (number < extender_route_count)
+        return extender_routes[number].path;
+    number -= extender_route_count;
+    return number < admin_route_count ? admin_routes[number].path : NULL;
+}
+
+void daemon_stop(struct daemon *daemon)
+{
+    if (daemon == NULL)
+        return;
+    __atomic_store_n(&daemon->stopping, true, __ATOMIC_RELAXED);
+    http_stop(daemon->extender_server);
+    kube_loop_stop(daemon->loop);
+    http_stop(daemon->admin_server);
+    intake_free(daemon->intake);
+    gputopo_memo_free(daemon->memo);
+    history_free(daemon->history);
+    cluster_free(daemon->cluster);
+    metrics_free(daemon->metrics);
+    class_table_clear(&daemon->classes);
+    free(daemon);
+}

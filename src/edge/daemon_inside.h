@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon_inside - the parts of a running daemon. For the daemon's files only.
+ */
+#ifndef TOPOFIT_DAEMON_INSIDE_H
+#define TOPOFIT_DAEMON_INSIDE_H
+
+#include "topofit/class.h"
+#include "topofit/daemon.h"
+#include "topofit/embedded.h"
+#include "topofit/extender.h"
+#include "topofit/http.h"
+#include "topofit/intake.h"
+#include "topofit/kube_loop.h"
+#include "topofit/metrics.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct daemon {
+    const struct config *config;
+    struct log *log;
+    struct class_table classes;
+    struct cluster *cluster;
+    struct history *history;
+    struct gputopo_memo *memo;
+    struct metrics *metrics;
+    struct extender extender;
+    struct embedded_port embedded; /* embedded mode */
+    struct intake *intake;         /* with an API server */
+    struct kube_loop *loop;
+    struct http_server *extender_server, *admin_server;
+    bool stopping; /* atomic */
+};
+
+/* Now on both clocks. */
+struct moment daemon_now(void);
+
+/* What each listener serves; static tables. */
+extern const struct http_route extender_routes[];
+extern const size_t extender_route_count;
+extern const struct http_route admin_routes[];
+extern const size_t admin_route_count;
+
+#endif

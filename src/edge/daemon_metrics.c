@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* daemon_metrics - what the daemon's parts tell the metrics. */
+#include "daemon_metrics.h"
+
+#include "topofit/mem.h"
+
+/* --- recorded -------------------------------------------------------------------------------- */
+
+static void count_filtered(void *ctx, enum reason reason, size_t nodes)
+{
+    metrics_count_filter(ctx, reason, nodes);
+}
+
+static void count_bind(void *ctx, enum bind_end end)
+{
+    static const enum metrics_bind outcomes[] = {
+        [BIND_END_BOUND] = METRICS_BIND_BOUND,
+        [BIND_END_FAILED] = METRICS_BIND_FAILED,
+        [BIND_END_UNCLEAR] = METRICS_BIND_UNCLEAR,
+        [BIND_END_REFUSED] = METRICS_BIND_REFUSED,
+    };
+
+    metrics_count_bind(ctx, outcomes[end]);
+}
+
+struct observer daemon_observer(struct daemon *daemon)
+{
+    return (struct observer){
+        .ctx = daemon->metrics, .on_filtered = count_filtered, .on_bind_end = count_bind};
+}
+
+void daemon_count_extender_request(void *ctx, const char *method, const char *route,
+                                   unsigned status, uint64_t duration_us)
+{
+    struct daemon *daemon = ctx;
+
+    (void)method;
+    metrics_count_request(daemon->metrics, METRICS_EXTENDER, route, status, duration_us);
+}
+
+void daemon_count_admin_request(void *ctx, const char *method, const char *route, unsigned status,
+                                uint64_t duration_us)
+{
+    struct daemon *daemon = ctx;
+
+    (void)method;
+    metrics_count_request(daemon->metrics, METRICS_ADMIN, route, status, duration_us);
+}
+
+/* --- collected ------------------------------------------------------------------------------- */
+
+static void write_number(struct metrics_writer *writer, enum metric metric, const char *label,
+                         uint64_t number)
+{
+    metrics_write(writer, metric, label != NULL ? &label : NULL, (double)number);
+}
+
+static void write_watch(struct metrics_writer *writer, const char *kind,
+                        const struct reflector_counters *counters)
+{
+    write_number(writer, METRIC_WATCH_EVENTS, kind, counters->events);
+    write_number(writer, METRIC_WATCH_RELISTS, kind, counters->lists);
+    write_number(writer, METRIC_WATCH_ERRORS, kind, counters->errors);
+}
+
+static void write_devices(struct metrics_writer *writer, const struct snapshot *snapshot)
+{
+    uint64_t total = 0, idle = 0, unhealthy = 0, conflicted = 0;
+
+    for (size_t i = 0; i < snapshot->count; i++) {
+        const struct node_state *state = snapshot->states[i];
+
+        total += state->node->device_count;
+        for (unsigned k = 0; k < state->node->device_count; k++) {
+            unhealthy += !state->node->devices[k].healthy;
+            idle += state->node->devices[k].healthy && state->use.devices[k].slots == 0;
+            conflicted += state->use.devices[k].conflicted;
+        }
+    }
+    write_number(writer, METRIC_NODES, NULL, snapshot->count);
+    write_number(writer, METRIC_DEVICES, "total", total);
+    write_number(writer, METRIC_DEVICES, "idle", idle);
+    write_number(writer, METRIC_DEVICES, "unhealthy", unhealthy);
+    write_number(writer, METRIC_DEVICES, "conflicted", conflicted);
+}
+
+static void write_holdings(struct metrics_writer *writer, struct cluster *cluster)
+{
+    size_t counts[HOLDING_BOUND + 1];
+
+    cluster_count_holdings(cluster, counts);
+    write_number(writer, METRIC_HOLDINGS, "reserved", counts[HOLDING_RESERVED]);
+    write_number(writer, METRIC_HOLDINGS, "unknown", counts[HOLDING_UNKNOWN]);
+    write_number(writer, METRIC_HOLDINGS, "bound", counts[HOLDING_BOUND]);
+}
+
+static void collect(void *ctx, struct metrics_writer *writer)
+{
+    struct daemon *daemon = ctx;
+    AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(daemon->cluster);
+    struct kube_loop_status status = {0};
+
+    if (daemon->loop != NULL)
+        kube_loop_status(daemon->loop, &status);
+    write_watch(writer, "node", &status.nodes);
+    write_watch(writer, "pod", &status.pods);
+    write_number(writer, METRIC_CACHE_SYNCED, NULL, cluster_is_synced(daemon->cluster));
+    write_devices(writer, snapshot);
+    write_holdings(writer, daemon->cluster);
+}
+
+void daemon_render_metrics(struct daemon *daemon, struct buf *out)
+{
+    metrics_render(daemon->metrics, collect, daemon, out);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* embedded - a cluster from a dump. */
+#include "topofit/embedded.h"
+
+#include "topofit/dialect.h"
+#include "topofit/intake.h"
+#include "topofit/mem.h"
+#include "topofit/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static bool looks_like_json(const char *bytes, size_t length)
+{
+    size_t at = 0;
+
+    while (at < length && strchr(" \t\r\n", bytes[at]) != NULL)
+        at++;
+    return at < length && bytes[at] == '{';
+}
+
+static int read_yaml(const char *bytes, size_t length, kube_on_object on_object, void *ctx,
+                     struct error *err)
+{
+    AUTO(yaml_free_pointer) struct yaml_value *documents = NULL;
+
+    if (yaml_read(bytes, length, &documents, err) < 0)
+        return -(int)err->code;
+    for (size_t i = 0; i < documents->count; i++) {
+        const struct yaml_value *document = documents->members[i].value;
+        AUTO(buf_clear) struct buf json = buf_with_max(EMBEDDED_BYTES_MAX);
+
+        if (document->type != YAML_MAP)
+            return error_set(err, ERR_INVALID,
+                             "line %u, column %u: a Kubernetes object or list is expected",
+                             document->line, document->column);
+        yaml_write_json(document, &json);
+        if (json.overflowed)
+            return error_set(err, ERR_LIMIT, "line %u: the document is too big", document->line);
+        if (kube_json_read_dump(buf_text(&json), json.length, on_object, ctx, err) < 0)
+            return error_wrap(err, "document at line %u", document->line);
+    }
+    return 0;
+}
+
+int embedded_each_object(const char *bytes, size_t length, kube_on_object on_object, void *ctx,
+                         struct error *err)
+{
+    if (looks_like_json(bytes, length))
+        return kube_json_read_dump(bytes, length, on_object, ctx, err);
+    return read_yaml(bytes, length, on_object, ctx, err);
+}
+
+/* The two sinks that the watch uses as well: a dump is a list that never changes again. */
+struct loading {
+    struct reflector_sink nodes, pods;
+    size_t count; /* objects so far */
+};
+
+static void load_object(void *ctx, struct kube_object *object)
+{
+    struct loading *loading = ctx;
+    struct reflector_sink *sink = object->kind == KUBE_NODE ? &loading->nodes : &loading->pods;
+
+    loading->count++;
+    if (object->kind == KUBE_POD) {
+        if (object->pod.meta.namespace[0] == '\0') {
+            free(object->pod.meta.namespace);
+            object->pod.meta.namespace = xstrdup("default");
+        }
+        if (object->pod.meta.uid[0] == '\0') {
+            free(object->pod.meta.uid);
+            object->pod.meta.uid =
+                xasprintf("%s/%s", object->pod.meta.namespace, object->pod.meta.name);
+        }
+    }
+    sink->item(sink->ctx, object);
+}
+
+int embedded_read(struct cluster *cluster, const struct class_table *classes, const char *bytes,
+                  size_t length, struct error *err)
+{
+    /* Problems are shown with the nodes; a file is read once, by somebody who looks. */
+    struct intake *intake = intake_new(cluster, classes, &(struct intake_listener){0});
+    struct loading loading = {intake_nodes(intake), intake_pods(intake), 0};
+    int result;
+
+    loading.nodes.begin(loading.nodes.ctx);
+    loading.pods.begin(loading.pods.ctx);
+    result = embedded_each_object(bytes, length, load_object, &loading, err);
+    if (result == 0 && loading.count == 0)
+        result = error_set(err, ERR_INVALID, "there is no node and no pod in it");
+    if (result == 0) {
+        loading.nodes.commit(loading.nodes.ctx);
+        loading.pods.commit(loading.pods.ctx);
+    }
+    intake_free(intake);
+    return result;
+}
+
+/* --- binding --------------------------------------------------------------------------------- */
+
+/* What the API server would do: set the node and merge the annotations. */
+static void bind_pod(struct embedded_port *port, const struct bind_job *job)
+{
+    AUTO(pod_unref_pointer)
+    struct pod *known = cluster_find_pod(port->cluster, job->namespace, job->name);
+    AUTO(kube_pod_clear) struct kube_pod record = {0};
+    struct pod *bound;
+
+    /* A pod that only the scheduler has shown us lives in the ledger alone. */
+    if (known == NULL || strcmp(known->uid, job->uid) != 0)
+        return;
+    kube_pod_init(&record);
+    for (size_t i = 0; i < job->annotation_count; i++)
+        kube_pairs_add(&record.meta.annotations, job->annotations[i].key,
+                       job->annotations[i].value);
+    bound = pod_bound(known, job->node);
+    dialect_read_record(&record, bound);
+    cluster_put_pod(port->cluster, bound);
+}
+
+static int submit(void *ctx, struct bind_job *steal_job, struct error *err)
+{
+    (void)err;
+    bind_pod(ctx, steal_job);
+    steal_job->done(steal_job->ctx, BIND_BOUND, "");
+    bind_job_free(steal_job);
+    return 0;
+}
+
+struct bind_port embedded_bind_port(struct embedded_port *port)
+{
+    return (struct bind_port){.ctx = port, .submit = submit};
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http - an HTTP server on one address: its life, and the way of a request to a handler. */
+#include "topofit/http.h"
+
+#include "http_call.h"
+#include "http_deadline.h"
+#include "http_framing.h"
+#include "http_route.h"
+#include "topofit/clock.h"
+#include "topofit/listen_address.h"
+#include "topofit/mem.h"
+
+#include <microhttpd.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Taken in full for every connection; bodies are streamed through it. */
+#define CONNECTION_MEMORY_BYTES (32 * 1024)
+
+/*
+ * A refused body up to this size is read and thrown away, so that the client gets its answer and
+ * keeps its connection; a longer one is not waited for.
+ */
+#define DISCARD_MAX_BYTES ((uint64_t)1024 * 1024)
+
+struct http_server {
+    struct http_options options;
+    struct MHD_Daemon *daemon;
+    struct deadlines *deadlines;
+    unsigned port;
+
+    pthread_mutex_t lock; /* the three below; never held across a call out of this file */
+    pthread_cond_t idle;
+    unsigned busy; /* calls handed over and not done, and threads inside an answer */
+    bool stopping;
+};
+
+/* --- who is busy with the server -------------------------------------------------------------- */
+
+void http_server_hold(struct http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    server->busy++;
+    pthread_mutex_unlock(&server->lock);
+}
+
+void http_server_release(struct http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    server->busy--;
+    if (server->busy == 0)
+        pthread_cond_signal(&server->idle);
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* As hold, unless the server is stopping. */
+static bool admit(struct http_server *server)
+{
+    bool admitted;
+
+    pthread_mutex_lock(&server->lock);
+    admitted = !server->stopping;
+    if (admitted)
+        server->busy++;
+    pthread_mutex_unlock(&server->lock);
+    return admitted;
+}
+
+/* --- the way of a request --------------------------------------------------------------------- */
+
+static enum MHD_Result queue(struct http_call *call, unsigned status, struct MHD_Response *response)
+{
+    const struct http_options *options = &call->server->options;
+    enum MHD_Result result;
+
+    if (response == NULL)
+        return MHD_NO;
+    if (options->on_done != NULL)
+        options->on_done(options->ctx, call->request.method,
+                         call->route != NULL ? call->route->path : "", status,
+                         clock_monotonic_us() - call->header_us);
+    peer_sends(call->peer);
+    result = MHD_queue_response(call->connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static void add_allow(const struct http_call *call, struct MHD_Response *response)
+{
+    const struct http_options *options = &call->server->options;
+    AUTO(buf_clear) struct buf allow = buf_with_max(256);
+
+    http_route_allow(options->routes, options->route_count, call->route->path, &allow);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, buf_text(&allow));
+}
+
+/* closes  the connection ends with the answer: the rest of the request is not read. */
+static enum MHD_Result refuse(struct http_call *call, unsigned status, const char *detail,
+                              bool closes)
+{
+    struct MHD_Response *response =
+        http_problem_response(status, MHD_get_reason_phrase_for(status), detail);
+
+    if (response != NULL && status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        add_allow(call, response);
+    if (response != NULL && closes)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    return queue(call, status, response);
+}
+
+static const char *refusal_detail(unsigned status)
+{
+    switch (status) {
+    case MHD_HTTP_NOT_FOUND:
+        return "no such path";
+    case MHD_HTTP_METHOD_NOT_ALLOWED:
+        return "this path answers the methods in the Allow header only";
+    default:
+        return "the body is larger than the limit";
+    }
+}
+
+/* Find the route; the status to refuse with when there is none, else 0. */
+static unsigned route(struct http_call *call)
+{
+    const struct http_options *options = &call->server->options;
+    const struct http_request *request = &call->request;
+    const struct http_route *found;
+
+    call->route = http_route_find(options->routes, options->route_count, request->path);
+    if (call->route == NULL)
+        return MHD_HTTP_NOT_FOUND;
+    found = http_route_method(options->routes, options->route_count, call->route->path,
+                              request->method);
+    if (found == NULL)
+        return MHD_HTTP_METHOD_NOT_ALLOWED;
+    call->route = found;
+    if (found->is_prefix)
+        call->request.rest = request->path + strlen(found->path);
+    return 0;
+}
+
+/* The header is complete: refuse what can be refused before the body is on its way. */
+static enum MHD_Result see_header(struct http_call *call, const char *path, const char *method)
+{
+    struct http_framing framing = http_framing_judge(call->connection);
+    size_t max = call->server->options.body_max_bytes;
+    bool too_long;
+
+    call->header_seen = true;
+    call->header_us = clock_monotonic_us();
+    peer_receives(call->peer);
+    call->request =
+        (struct http_request){.method = method, .path = path, .rest = "", .body = "", .call = call};
+    call->refusal = route(call);
+    if (framing.refusal != 0)
+        return refuse(call, framing.refusal, framing.problem, true);
+    if (call->has_nul)
+        return refuse(call, MHD_HTTP_BAD_REQUEST, "%00 in the target", true);
+    if (call->refusal == 0 && framing.content_length > max)
+        call->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
+    too_long =
+        call->refusal == MHD_HTTP_CONTENT_TOO_LARGE || framing.content_length > DISCARD_MAX_BYTES;
+    if (call->refusal != 0 && too_long)
+        return refuse(call, call->refusal, refusal_detail(call->refusal), true);
+    return MHD_YES;
+}
+
+/*
+ * A part of the body. One that turns out too long cannot be answered before its end: it is thrown
+ * away, and when that goes on for too long the connection is cut.
+ */
+static enum MHD_Result take_body(struct http_call *call, const char *bytes, size_t *length)
+{
+    call->received += *length;
+    if (call->refusal == 0)
+        buf_add(&call->body, bytes, *length);
+    *length = 0;
+    if (call->body.overflowed) {
+        call->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
+        buf_clear(&call->body);
+        call->received = 0;
+    }
+    if (call->refusal != 0 && call->received > DISCARD_MAX_BYTES)
+        return MHD_NO;
+    return MHD_YES;
+}
+
+static enum MHD_Result send_answer(struct http_call *call)
+{
+    struct MHD_Response *response = call->response;
+
+    call->response = NULL;
+    return queue(call, call->status, response);
+}
+
+/*
+ * Let the handler answer. When it has not on return, the connection is suspended, and only then
+ * the call says so: an answer that came in between finds it open and leaves the resuming to us.
+ * Once the call says suspended it may be answered, sent and freed at any time.
+ */
+static enum MHD_Result hand_over(struct http_call *call)
+{
+    const struct http_options *options = &call->server->options;
+    struct MHD_Connection *connection = call->connection;
+    enum call_state open = CALL_OPEN;
+
+    if (!admit(call->server))
+        return refuse(call, MHD_HTTP_SERVICE_UNAVAILABLE, "the server is stopping", true);
+    call->handed_over = true;
+    call->request.body = buf_text(&call->body);
+    call->request.body_length = call->body.length;
+    peer_is_handled(call->peer);
+    call->route->handle(options->ctx, &call->request);
+    if (atomic_load(&call->state) == CALL_ANSWERED)
+        return send_answer(call);
+    MHD_suspend_connection(connection);
+    if (!atomic_compare_exchange_strong(&call->state, &open, CALL_SUSPENDED))
+        MHD_resume_connection(connection);
+    return MHD_YES;
+}
+
+/* --- what the library calls ------------------------------------------------------------------- */
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **peer,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *server = ctx;
+    const union MHD_ConnectionInfo *info;
+
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        deadlines_remove(server->deadlines, *peer);
+        return;
+    }
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    *peer = deadlines_add(server->deadlines, info->connect_fd);
+}
+
+/* The request line is read. target is NULL when it is missing. */
+static void *on_target(void *ctx, const char *target, struct MHD_Connection *connection)
+{
+    struct http_server *server = ctx;
+    struct http_call *call = xcalloc(1, sizeof *call);
+
+    call->server = server;
+    call->connection = connection;
+    call->peer =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    call->has_nul = target != NULL && strstr(target, "%00") != NULL;
+    call->body = buf_with_max(server->options.body_max_bytes);
+    return call;
+}
+
+/* Called with the header, with each part of the body, at its end, and when a call is resumed. */
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *bytes,
+                                  size_t *length, void **call_place)
+{
+    struct http_call *call = *call_place;
+
+    (void)ctx;
+    (void)connection;
+    (void)version;
+    if (call->handed_over)
+        return send_answer(call);
+    if (!call->header_seen)
+        return see_header(call, path, method);
+    if (*length > 0)
+        return take_body(call, bytes, length);
+    if (call->refusal != 0)
+        return refuse(call, call->refusal, refusal_detail(call->refusal), false);
+    return hand_over(call);
+}
+
+/* The answer is sent, or the connection is gone. */
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **call_place,
+                         enum MHD_RequestTerminationCode how)
+{
+    struct http_server *server = ctx;
+    struct http_call *call = *call_place;
+
+    (void)connection;
+    (void)how;
+    if (call == NULL)
+        return;
+    *call_place = NULL;
+    peer_is_done(call->peer);
+    if (call->response != NULL)
+        MHD_destroy_response(call->response);
+    if (call->handed_over)
+        http_server_release(server);
+    buf_clear(&call->body);
+    free(call);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static struct MHD_Daemon *start_daemon(struct http_server *server, int socket)
+{
+    const struct http_options *options = &server->options;
+    const struct MHD_OptionItem items[] = {
+        {MHD_OPTION_LISTEN_SOCKET, socket, NULL},
+        {MHD_OPTION_THREAD_POOL_SIZE, options->threads, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, options->connections_max, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)((options->idle_timeout_ms + 999) / 1000), NULL},
+        {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, server},
+        {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, server},
+        {MHD_OPTION_END, 0, NULL},
+    };
+
+    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+                            on_request, server, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+}
+
+static void destroy(struct http_server *server)
+{
+    deadlines_stop(server->deadlines);
+    pthread_cond_destroy(&server->idle);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+/* Takes over the socket. */
+static struct http_server *start_on(const struct http_options *options, int socket,
+                                    struct error *err)
+{
+    struct http_server *server = xcalloc(1, sizeof *server);
+
+    server->options = *options;
+    server->port = listen_address_port(socket);
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->idle, NULL);
+    server->deadlines = deadlines_start(options->request_timeout_ms, err);
+    if (server->deadlines == NULL) {
+        close(socket);
+        destroy(server);
+        return NULL;
+    }
+    server->daemon = start_daemon(server, socket); /* which closes the socket if it fails */
+    if (server->daemon == NULL) {
+        error_set(err, ERR_IO, "cannot start the HTTP server: %s", strerrordesc_np(errno));
+        destroy(server);
+        return NULL;
+    }
+    return server;
+}
+
+struct http_server *http_start(const struct http_options *options, struct error *err)
+{
+    struct listen_address address;
+    int socket;
+
+    assert(options->threads > 0 && options->connections_max >= options->threads);
+    assert(options->request_timeout_ms > 0 && options->idle_timeout_ms > 0);
+    if (listen_address_parse(options->listen, &address, err) < 0)
+        return NULL;
+    if (listen_address_open(&address, &socket, err) < 0) {
+        error_wrap(err, "cannot listen on %s", options->listen);
+        return NULL;
+    }
+    return start_on(options, socket, err);
+}
+
+unsigned http_port(const struct http_server *server)
+{
+    return server->port;
+}
+
+void http_stop(struct http_server *server)
+{
+    if (server == NULL)
+        return;
+    pthread_mutex_lock(&server->lock);
+    server->stopping = true;
+    while (server->busy > 0)
+        pthread_cond_wait(&server->idle, &server->lock);
+    pthread_mutex_unlock(&server->lock);
+    MHD_stop_daemon(server->daemon);
+    destroy(server);
+}

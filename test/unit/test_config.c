@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/test.h"
+
+#include <jansson.h>
+
+#include "topofit/config.h"
+#include "topofit/log.h"
+
+static int read_config(struct config *config, const char *yaml, struct error *err)
+{
+    return config_read(config, yaml, strlen(yaml), err);
+}
+
+static void test_config_defaults__suit_a_first_user(void **state)
+{
+    AUTO(config_clear) struct config config;
+    struct decide_policy policy, expected = decide_policy_default();
+
+    (void)state;
+    config_defaults(&config);
+    assert_string_equal(config.extender_listen, "127.0.0.1:9901");
+    assert_string_equal(config.admin_listen, "127.0.0.1:9902");
+    assert_string_equal(config.kube_kubeconfig, "");
+    assert_int_equal(config.log_level, LOG_LEVEL_INFO);
+    assert_in_range(config.extender_bind_timeout_ms, 1000, 9999);
+    policy = config_policy(&config);
+    assert_int_equal(policy.topology.mode, expected.topology.mode);
+    assert_int_equal(policy.topology.source, expected.topology.source);
+    assert_int_equal(policy.topology.max_tier, expected.topology.max_tier);
+    assert_int_equal(policy.topology.unknown, expected.topology.unknown);
+    assert_int_equal(policy.topology.least_damage, expected.topology.least_damage);
+    assert_int_equal(policy.device_packing, expected.device_packing);
+    assert_int_equal(policy.node_packing, expected.node_packing);
+    for (size_t i = 0; config_key(i) != NULL; i++)
+        assert_string_equal(config.sources[i], "default");
+}
+
+static void test_config_read__sets_what_is_given_and_leaves_the_rest(void **state)
+{
+    AUTO(config_clear) struct config config;
+    struct error err = {0};
+    struct decide_policy policy;
+
+    (void)state;
+    config_defaults(&config);
+    assert_ok(read_config(&config,
+                          "# a comment\n"
+                          "extender:\n"
+                          "  listen: 0.0.0.0:80\n"
+                          "  failedNodes: always\n"
+                          "topology:\n"
+                          "  mode: hard\n"
+                          "  maxTier: 0\n"
+                          "  source: vendor\n"
+                          "  unknown: reject\n"
+                          "  leastDamage: false\n"
+                          "packing: {device: spread, node: spread}\n",
+                          &err),
+              &err);
+    policy = config_policy(&config);
+    assert_string_equal(config.extender_listen, "0.0.0.0:80");
+    assert_int_equal(config.extender_failed_nodes, FAILED_NODES_ALWAYS);
+    assert_int_equal(policy.topology.mode, TOPOLOGY_HARD);
+    assert_int_equal(policy.topology.max_tier, TIER_INTERCONNECT); /* W6 */
+    assert_int_equal(policy.topology.source, SOURCE_VENDOR);
+    assert_int_equal(policy.topology.unknown, UNKNOWN_REJECT);
+    assert_false(policy.topology.least_damage);
+    assert_int_equal(policy.device_packing, PACKING_SPREAD);
+    assert_int_equal(policy.node_packing, PACKING_SPREAD);
+    assert_string_equal(config.admin_listen, "127.0.0.1:9902");
+}
+
+static void test_config_read__nothing_is_a_configuration(void **state)
+{
+    static const char *const texts[] = {"", "\n", "# only a comment\n", "extender: {}\n"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        AUTO(config_clear) struct config config;
+        struct error err = {0};
+
+        config_defaults(&config);
+        assert_ok(read_config(&config, texts[i], &err), &err);
+    }
+}
+
+static void test_config_read__says_where_and_what_is_wrong(void **state)
+{
+    static const struct {
+        const char *yaml, *problem;
+    } cases[] = {
+        {"extender:\n  lisen: x\n",
+         "line 2, column 3: unknown key extender.lisen; did you mean extender.listen?"},
+        {"topology:\n  maxtier: 1\n", "did you mean topology.maxTier?"},
+        {"log:\n  somethingelse: 1\n", "line 2, column 3: unknown key log.somethingelse"},
+        {"extendr:\n  listen: x\n", "line 1, column 1: unknown group extendr"},
+        {"extender: 5\n", "line 1, column 11: extender must hold keys"},
+        {"extender:\n", "extender must hold keys"},
+        {"extender:\n  listen: [a]\n", "line 2, column 11: extender.listen must be a single value"},
+        {"extender:\n  threads: 0\n", "line 2, column 12: extender.threads is \"0\": expected a "
+                                      "number from 1 to 64"},
+        {"topology:\n  mode: strict\n",
+         "topology.mode is \"strict\": expected one of soft, hard, off"},
+        {"topology:\n  leastDamage: yes\n", "expected true or false"},
+        {"extender:\n  bindTimeout: 6\n", "expected a duration such as 500ms"},
+        {"- a\n", "line 1: one YAML document with groups"},
+        {"a: b\n---\nc: d\n", "one YAML document"},
+        {"extender:\n  listen: a\n  listen: b\n", "line 3"},
+        {"extender: {\n", "line"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(config_clear) struct config config;
+        struct error err = {0};
+
+        config_defaults(&config);
+        assert_int_equal(read_config(&config, cases[i].yaml, &err), -ERR_INVALID);
+        assert_contains(err.text, cases[i].problem);
+    }
+}
+
+/* --- values -------------------------------------------------------------------------------------
+ */
+
+static int set(const char *key, const char *value)
+{
+    AUTO(config_clear) struct config config;
+    struct error err = {0};
+    int result;
+
+    config_defaults(&config);
+    result = config_set(&config, key, value, &err);
+    if (result < 0)
+        assert_contains(err.text, key);
+    return result;
+}
+
+static void test_config_set__holds_every_limit(void **state)
+{
+    static const struct {
+        const char *key, *below, *least, *most, *above;
+    } cases[] = {
+        {"extender.threads", "0", "1", "64", "65"},
+        {"extender.connectionsMax", "15", "16", "65535", "65536"},
+        {"extender.bodyMaxMiB", "0", "1", "512", "513"},
+        {"extender.requestTimeout", "99ms", "100ms", "10m", "601s"},
+        {"extender.bindTimeout", "99ms", "100ms", "600s", "600001ms"},
+        {"kube.bindsMax", "0", "1", "4096", "4097"},
+        {"topology.maxTier", "-1", "0", "3", "4"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_int_equal(set(cases[i].key, cases[i].below), -ERR_INVALID);
+        assert_int_equal(set(cases[i].key, cases[i].least), 0);
+        assert_int_equal(set(cases[i].key, cases[i].most), 0);
+        assert_int_equal(set(cases[i].key, cases[i].above), -ERR_INVALID);
+    }
+}
+
+static void test_config_set__reads_durations_with_a_unit(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t want_ms; /* 0: refused */
+    } cases[] = {
+        {"500ms", 500}, {"6s", 6000},
+        {"2m", 120000}, {"6", 0},
+        {"", 0},        {"s", 0},
+        {"-1s", 0},     {"1.5s", 0},
+        {"1 s", 0},     {"1h", 0},
+        {"6S", 0},      {"6s ", 0},
+        {"0x10s", 0},   {"99999999999999999999s", 0},
+        {"1e3ms", 0},   {"007s", 7000},
+        {"6sec", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(config_clear) struct config config;
+        struct error err = {0};
+
+        config_defaults(&config);
+        config.extender_bind_timeout_ms = 1;
+        assert_int_equal(config_set(&config, "extender.bindTimeout", cases[i].text, &err),
+                         cases[i].want_ms > 0 ? 0 : -ERR_INVALID);
+        assert_int_equal(config.extender_bind_timeout_ms,
+                         cases[i].want_ms > 0 ? cases[i].want_ms : 1);
+    }
+}
+
+static void test_config_set__refuses_keys_that_do_not_exist(void **state)
+{
+    (void)state;
+    assert_int_equal(set("extender", "x"), -ERR_NOT_FOUND);
+    assert_int_equal(set("listen", "x"), -ERR_NOT_FOUND);
+    assert_int_equal(set("", "x"), -ERR_NOT_FOUND);
+}
+
+static const char *source_of(const struct config *config, const char *key)
+{
+    for (size_t i = 0; config_key(i) != NULL; i++) {
+        if (strcmp(config_key(i), key) == 0)
+            return config->sources[i];
+    }
+    return "";
+}
+
+static void test_config__knows_where_each_value_came_from(void **state)
+{
+    AUTO(config_clear) struct config config;
+    struct error err = {0};
+
+    (void)state;
+    config_defaults(&config);
+    read_config(&config, "log: {level: debug}\nextender: {listen: a}\n", &err);
+    config_set(&config, "extender.listen", "b", &err);
+    assert_string_equal(source_of(&config, "log.level"), "file");
+    assert_string_equal(source_of(&config, "extender.listen"), "flag");
+    assert_string_equal(source_of(&config, "admin.listen"), "default");
+    assert_string_equal(config.extender_listen, "b");
+}
+
+/* --- showing ------------------------------------------------------------------------------------
+ */
+
+static void test_config_write_yaml__is_read_back_as_it_was(void **state)
+{
+    AUTO(config_clear) struct config config;
+    AUTO(config_clear) struct config again;
+    AUTO(buf_clear) struct buf first = buf_with_max(CONFIG_BYTES_MAX);
+    AUTO(buf_clear) struct buf second = buf_with_max(CONFIG_BYTES_MAX);
+    struct error err = {0};
+
+    (void)state;
+    config_defaults(&config);
+    read_config(&config,
+                "extender: {listen: \"a: \\\"b\\\" # c\", bindTimeout: 7s, threads: 5}\n"
+                "topology: {mode: off, leastDamage: false}\n",
+                &err);
+    config_write_yaml(&config, &first);
+    config_defaults(&again);
+    assert_ok(config_read(&again, buf_text(&first), first.length, &err), &err);
+    config_write_yaml(&again, &second);
+    assert_string_equal(buf_text(&first), buf_text(&second));
+    assert_string_equal(again.extender_listen, "a: \"b\" # c");
+    assert_int_equal(again.extender_bind_timeout_ms, 7000);
+    assert_int_equal(again.topology_mode, TOPOLOGY_OFF);
+}
+
+static void test_config_write_json__has_every_key_with_value_and_source(void **state)
+{
+    AUTO(config_clear) struct config config;
+    AUTO(buf_clear) struct buf out = buf_with_max(CONFIG_BYTES_MAX);
+    json_t *root;
+
+    (void)state;
+    config_defaults(&config);
+    config_write_json(&config, &out);
+    root = json_loads(buf_text(&out), JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    for (size_t i = 0; config_key(i) != NULL; i++) {
+        const json_t *entry = json_object_get(root, config_key(i));
+
+        assert_non_null(json_object_get(entry, "value"));
+        assert_string_equal(json_string_value(json_object_get(entry, "source")), "default");
+    }
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(root, "kube.bindsMax"), "value")), 256);
+    json_decref(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_config_defaults__suit_a_first_user),
+        cmocka_unit_test(test_config_read__sets_what_is_given_and_leaves_the_rest),
+        cmocka_unit_test(test_config_read__nothing_is_a_configuration),
+        cmocka_unit_test(test_config_read__says_where_and_what_is_wrong),
+        cmocka_unit_test(test_config_set__holds_every_limit),
+        cmocka_unit_test(test_config_set__reads_durations_with_a_unit),
+        cmocka_unit_test(test_config_set__refuses_keys_that_do_not_exist),
+        cmocka_unit_test(test_config__knows_where_each_value_came_from),
+        cmocka_unit_test(test_config_write_yaml__is_read_back_as_it_was),
+        cmocka_unit_test(test_config_write_json__has_every_key_with_value_and_source),
+    };
+
+    return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/raw_http.h"
+#include "support/test.h"
+
+#include "topofit/http.h"
+
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define LIMIT_MS 300
+#define DRIP_MS 20
+#define CUT_AFTER_MS 5000 /* far above the limit and what a loaded machine adds */
+#define LARGE (16u << 20)
+
+static _Atomic(struct http_call *) pending;
+
+static void hello(void *ctx, const struct http_request *request)
+{
+    (void)ctx;
+    http_answer(request->call, 200, "text/plain", "hello", 5);
+}
+
+static void large(void *ctx, const struct http_request *request)
+{
+    AUTO_FREE char *body = xcalloc(1, LARGE);
+
+    (void)ctx;
+    http_answer(request->call, 200, "text/plain", body, LARGE);
+}
+
+static void later(void *ctx, const struct http_request *request)
+{
+    (void)ctx;
+    atomic_store(&pending, request->call);
+}
+
+static const struct http_route routes[] = {
+    {.method = "GET", .path = "/hello", .handle = hello},
+    {.method = "POST", .path = "/hello", .handle = hello},
+    {.method = "GET", .path = "/large", .handle = large},
+    {.method = "GET", .path = "/later", .handle = later},
+};
+
+static int start(void **state)
+{
+    struct http_options options = {.listen = "127.0.0.1:0",
+                                   .routes = routes,
+                                   .route_count = ARRAY_LEN(routes),
+                                   .threads = 2,
+                                   .connections_max = 64,
+                                   .body_max_bytes = 1u << 20,
+                                   .request_timeout_ms = LIMIT_MS,
+                                   .idle_timeout_ms = 60000};
+    struct error err = {0};
+
+    *state = http_start(&options, &err);
+    return *state == NULL ? -1 : 0;
+}
+
+static int stop(void **state)
+{
+    http_stop(*state);
+    return 0;
+}
+
+static long now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/*
+ * Send `start` at once, then `drip` again and again, slowly but without a pause.
+ * return  after how many ms the server cut the connection.
+ */
+static long drip_until_cut(struct raw_client *client, const char *start_bytes, const char *drip)
+{
+    long begin = now_ms();
+
+    raw_send_text(client, start_bytes);
+    while (now_ms() - begin < CUT_AFTER_MS) {
+        if (raw_is_readable_within(client, DRIP_MS))
+            return now_ms() - begin;
+        raw_try_send(client, drip, strlen(drip));
+    }
+    fail_msg("not cut within %d ms", CUT_AFTER_MS);
+    return 0;
+}
+
+static void test_http__cuts_a_request_that_drips_longer_than_the_limit(void **state)
+{
+    static const struct {
+        const char *start, *drip;
+    } cases[] = {
+        {"G", "E"},                                                              /* request line */
+        {"GET /hello HTTP/1.1\r\nHost: x\r\n", "x: y\r\n"},                      /* header */
+        {"POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 999\r\n\r\n", "b"}, /* body */
+        {"POST /hello HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+         "1\r\nx\r\n"}, /* chunks */
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct raw_client client = raw_connect(http_port(*state));
+        long after_ms = drip_until_cut(&client, cases[i].start, cases[i].drip);
+
+        assert_true(after_ms >= LIMIT_MS);
+        assert_true(raw_ends_within(&client, CUT_AFTER_MS));
+        raw_close(&client);
+    }
+}
+
+static void test_http__cuts_a_second_request_that_drips_on_a_kept_connection(void **state)
+{
+    struct raw_client client = raw_connect(http_port(*state));
+    struct raw_answer answer = raw_ask(&client, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+
+    raw_answer_clear(&answer);
+    assert_true(drip_until_cut(&client, "G", "E") >= LIMIT_MS);
+    raw_close(&client);
+}
+
+static void test_http__leaves_idle_connections_alone(void **state)
+{
+    struct raw_client fresh = raw_connect(http_port(*state));
+    struct raw_client used = raw_connect(http_port(*state));
+    struct raw_answer answer = raw_ask(&used, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+
+    raw_answer_clear(&answer);
+    assert_false(raw_is_readable_within(&fresh, 3 * LIMIT_MS));
+    answer = raw_ask(&used, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+    raw_answer_clear(&answer);
+    answer = raw_ask(&fresh, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+    raw_answer_clear(&answer);
+    raw_close(&fresh);
+    raw_close(&used);
+}
+
+static void test_http__does_not_count_the_time_of_the_handler(void **state)
+{
+    struct raw_client client = raw_connect(http_port(*state));
+    struct raw_answer answer;
+
+    raw_send_text(&client, "GET /later HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_false(raw_is_readable_within(&client, 3 * LIMIT_MS));
+    http_answer(atomic_load(&pending), 200, "text/plain", "late", 4);
+    answer = raw_receive(&client, true);
+    assert_string_equal(answer.body, "late");
+    raw_answer_clear(&answer);
+    raw_close(&client);
+}
+
+static void test_http__cuts_a_client_that_does_not_take_its_answer(void **state)
+{
+    struct raw_client client = raw_connect(http_port(*state));
+    long begin = now_ms();
+    size_t got = 0;
+
+    raw_send_text(&client, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+    while (now_ms() - begin < 4 * LIMIT_MS) {
+        struct raw_client other = raw_connect(http_port(*state));
+
+        /* Passing the time without a sleep: this connection stays silent. */
+        raw_is_readable_within(&other, DRIP_MS);
+        raw_close(&other);
+    }
+    for (ssize_t part = 1; part > 0; got += (size_t)part) {
+        static char bytes[65536];
+
+        part = recv(client.fd, bytes, sizeof bytes, 0);
+        if (part < 0)
+            break;
+    }
+    assert_true(got < LARGE);
+    raw_close(&client);
+}
+
+static void test_http__ends_a_connection_whose_client_sends_no_more(void **state)
+{
+    for (unsigned i = 0; i < 20; i++) {
+        struct raw_client client = raw_connect(http_port(*state));
+        struct raw_answer answer;
+
+        raw_send_text(&client, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+        shutdown(client.fd, SHUT_WR);
+        answer = raw_receive(&client, true);
+        assert_int_equal(answer.status, 200);
+        raw_answer_clear(&answer);
+        assert_true(raw_ends_within(&client, CUT_AFTER_MS));
+        raw_close(&client);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_http__cuts_a_request_that_drips_longer_than_the_limit),
+        cmocka_unit_test(test_http__cuts_a_second_request_that_drips_on_a_kept_connection),
+        cmocka_unit_test(test_http__leaves_idle_connections_alone),
+        cmocka_unit_test(test_http__ends_a_connection_whose_client_sends_no_more),
+        cmocka_unit_test(test_http__does_not_count_the_time_of_the_handler),
+        cmocka_unit_test(test_http__cuts_a_client_that_does_not_take_its_answer),
+    };
+
+    return cmocka_run_group_tests_name("http_deadline", tests, start, stop);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli - the command line: one table of commands. */
+#include "topofit/cli.h"
+
+#include "command.h"
+#include "topofit/file.h"
+#include "topofit/mem.h"
+#include "topofit/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SUGGESTION_DISTANCE 2
+
+static const struct command *const commands[] = {&command_serve,
+                                                 &command_explain,
+                                                 &command_check_config,
+                                                 &command_reference,
+                                                 &command_completion,
+                                                 &command_version,
+                                                 NULL};
+
+const struct command *const *cli_commands(void)
+{
+    return commands;
+}
+
+int command_help(const struct command *command)
+{
+    fputs(command->help, stdout);
+    return EXIT_YES;
+}
+
+int command_complain(const struct command *command, const char *format, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "topofit %s: ", command->name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry 'topofit %s --help'.\n", command->name);
+    return EXIT_USAGE;
+}
+
+int command_fail(const struct error *err)
+{
+    fprintf(stderr, "topofit: %s\n", err->text);
+    return err->code == ERR_TIMEOUT || err->code == ERR_IO ? EXIT_UNREACHABLE : EXIT_BAD_INPUT;
+}
+
+int command_read(const char *path, struct buf *out, struct error *err)
+{
+    char chunk[16384];
+    size_t got;
+
+    if (strcmp(path, "-") != 0)
+        return file_read(path, out, err);
+    while ((got = fread(chunk, 1, sizeof chunk, stdin)) > 0)
+        buf_add(out, chunk, got);
+    if (out->overflowed)
+        return error_set(err, ERR_LIMIT, "stdin is longer than %zu bytes", out->max);
+    return 0;
+}
+
+int command_load_config(struct config *config, const char *path, struct error *err)
+{
+    AUTO(buf_clear) struct buf text = buf_with_max(CONFIG_BYTES_MAX);
+
+    if (command_read(path, &text, err) < 0)
+        return -(int)err->code; /* names the file already */
+    if (config_read(config, buf_text(&text), text.length, err) < 0)
+        return error_wrap(err, "%s", path);
+    return 0;
+}
+
+static int help(void)
+{
+    puts("topofit puts pods on the right GPUs: a scheduler extender for kube-scheduler.\n\n"
+         "usage: topofit COMMAND [OPTION...]\n\nCommands:");
+    for (size_t i = 0; commands[i] != NULL; i++)
+        printf("  %-14s%s\n", commands[i]->name, commands[i]->summary);
+    puts("\nTry 'topofit COMMAND --help' for the options and examples of a command.");
+    return EXIT_YES;
+}
+
+static int complain_unknown(const char *name)
+{
+    const char *nearest = NULL;
+
+    for (size_t i = 0; commands[i] != NULL && nearest == NULL; i++) {
+        if (text_distance(name, commands[i]->name, SUGGESTION_DISTANCE) <= SUGGESTION_DISTANCE)
+            nearest = commands[i]->name;
+    }
+    fprintf(stderr, "topofit: there is no command '%s'%s%s%s\nTry 'topofit --help'.\n", name,
+            nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return EXIT_USAGE;
+}
+
+int cli_run(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "--help";
+
+    if (strcmp(name, "--version") == 0)
+        name = "version";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+        return help();
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i]->run(commands[i], argc - 1, argv + 1);
+    }
+    return complain_unknown(name);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command - one subcommand, and what they share. For the command line only.
+ */
+#ifndef TOPOFIT_COMMAND_H
+#define TOPOFIT_COMMAND_H
+
+#include "topofit/buf.h"
+#include "topofit/cli.h"
+#include "topofit/config.h"
+#include "topofit/error.h"
+
+struct command {
+    const char *name;
+    const char *summary; /* one line for `topofit --help` */
+    const char *help;    /* the text of `topofit NAME --help` */
+    int (*run)(const struct command *command, int argc, char **argv);
+};
+
+extern const struct command command_serve, command_explain, command_check_config, command_reference,
+    command_completion, command_version;
+
+/* All commands in the order of the help; NULL behind the last. */
+const struct command *const *cli_commands(void);
+
+/* Print the command's help to stdout, or a complaint and a hint to stderr. */
+int command_help(const struct command *command);
+int command_complain(const struct command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Print an error to stderr. return the exit code for it. */
+int command_fail(const struct error *err);
+
+/* Read a configuration file over what is there. errors: name the file, and line and column. */
+int command_load_config(struct config *config, const char *path, struct error *err);
+
+/* A file, or stdin for "-", into a buffer. errors: as file_read. */
+int command_read(const char *path, struct buf *out, struct error *err);
+
+#endif

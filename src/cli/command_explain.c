@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topofit explain - what would happen to a pod now, on every node of a dump. */
+#include "command.h"
+#include "topofit/class.h"
+#include "topofit/clock.h"
+#include "topofit/config.h"
+#include "topofit/embedded.h"
+#include "topofit/explain.h"
+#include "topofit/mem.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+static const char help[] =
+    "Show what would happen to a pod on every node of a dump, without doing it.\n"
+    "\n"
+    "usage: topofit explain -f POD.yaml --cluster FILE [OPTION...]\n"
+    "\n"
+    "  -f FILE          the pod (YAML or JSON); - reads stdin\n"
+    "  --cluster FILE   nodes and pods: the output of 'kubectl get nodes,pods -A -o yaml'\n"
+    "  --config FILE    configuration (YAML)\n"
+    "  -o FORMAT        text (default) or json\n"
+    "  -h, --help       this text\n"
+    "\n"
+    "Ends with 0 when a node fits, 1 when none does.\n"
+    "\n"
+    "Examples:\n"
+    "  kubectl get nodes,pods -A -o yaml > dump.yaml\n"
+    "  topofit explain -f pod.yaml --cluster dump.yaml\n"
+    "  kubectl get pod train-0 -o yaml | topofit explain -f - --cluster dump.yaml -o json\n";
+
+struct arguments {
+    const char *pod, *cluster, *config;
+    enum view_format format;
+    bool help;
+};
+
+static int parse(const struct command *command, int argc, char **argv, struct arguments *out)
+{
+    enum { CLUSTER = 256, CONFIG };
+    static const struct option options[] = {{"cluster", required_argument, NULL, CLUSTER},
+                                            {"config", required_argument, NULL, CONFIG},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":f:o:h", options, NULL)) != -1) {
+        switch (option) {
+        case 'f':
+            out->pod = optarg;
+            break;
+        case CLUSTER:
+            out->cluster = optarg;
+            break;
+        case CONFIG:
+            out->config = optarg;
+            break;
+        case 'o':
+            if (strcmp(optarg, "json") != 0 && strcmp(optarg, "text") != 0)
+                return command_complain(command, "-o is text or json, not %s", optarg);
+            out->format = strcmp(optarg, "json") == 0 ? VIEW_JSON : VIEW_TEXT;
+            break;
+        case 'h':
+            out->help = true;
+            return EXIT_YES;
+        default:
+            return command_complain(command,
+                                    option == ':' ? "%s needs a value" : "unknown option %s",
+                                    argv[optind - 1]);
+        }
+    }
+    if (optind < argc)
+        return command_complain(command, "unexpected argument %s", argv[optind]);
+    if (out->pod == NULL || out->cluster == NULL)
+        return command_complain(command, "-f and --cluster are both needed");
+    if (strcmp(out->pod, "-") == 0 && strcmp(out->cluster, "-") == 0)
+        return command_complain(command, "only one of -f and --cluster can be stdin");
+    return EXIT_YES;
+}
+
+/* Keep the first pod of a file. */
+struct found_pod {
+    struct kube_object object;
+    bool found;
+};
+
+static void keep_pod(void *ctx, struct kube_object *object)
+{
+    struct found_pod *found = ctx;
+
+    if (object->kind != KUBE_POD || found->found)
+        return;
+    kube_object_clear(&found->object);
+    found->object = *object;
+    found->found = true;
+    kube_object_init(object, KUBE_POD);
+}
+
+static int read_pod(const char *path, struct found_pod *out, struct error *err)
+{
+    AUTO(buf_clear) struct buf text = buf_with_max(EMBEDDED_BYTES_MAX);
+
+    if (command_read(path, &text, err) < 0)
+        return -(int)err->code;
+    if (embedded_each_object(buf_text(&text), text.length, keep_pod, out, err) < 0)
+        return error_wrap(err, "%s", path);
+    if (!out->found)
+        return error_set(err, ERR_INVALID, "%s: there is no Pod in it", path);
+    return 0;
+}
+
+static int read_cluster(const char *path, struct cluster *cluster,
+                        const struct class_table *classes, struct error *err)
+{
+    AUTO(buf_clear) struct buf text = buf_with_max(EMBEDDED_BYTES_MAX);
+
+    if (command_read(path, &text, err) < 0)
+        return -(int)err->code;
+    if (embedded_read(cluster, classes, buf_text(&text), text.length, err) < 0)
+        return error_wrap(err, "%s", path);
+    return 0;
+}
+
+static int read_policy(const char *path, struct decide_policy *out, struct error *err)
+{
+    AUTO(config_clear) struct config config;
+
+    config_defaults(&config);
+    if (path != NULL && command_load_config(&config, path, err) < 0)
+        return -(int)err->code;
+    *out = config_policy(&config);
+    return 0;
+}
+
+static int explain(const struct arguments *arguments, struct extender *extender, struct error *err)
+{
+    struct moment now = {clock_monotonic_ms(), clock_unix_ms()};
+    AUTO(buf_clear) struct buf out = buf_with_max(VIEW_BYTES_MAX);
+    struct found_pod pod = {0};
+    size_t kept;
+
+    kube_object_init(&pod.object, KUBE_POD);
+    if (read_policy(arguments->config, &extender->options.policy, err) < 0 ||
+        read_cluster(arguments->cluster, extender->cluster, extender->classes, err) < 0 ||
+        read_pod(arguments->pod, &pod, err) < 0) {
+        kube_object_clear(&pod.object);
+        return command_fail(err);
+    }
+    kept = explain_pod(extender, &pod.object.pod, now, arguments->format, &out);
+    fputs(buf_text(&out), stdout);
+    kube_object_clear(&pod.object);
+    return kept > 0 ? EXIT_YES : EXIT_NO;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    AUTO(class_table_clear) struct class_table classes = {0};
+    struct arguments arguments = {.format = VIEW_TEXT};
+    struct extender extender = {.classes = &classes};
+    struct hash_key key = {{0, 0}};
+    struct error err = {0};
+    int code = parse(command, argc, argv, &arguments);
+
+    if (code != EXIT_YES)
+        return code;
+    if (arguments.help)
+        return command_help(command);
+    if (getrandom(&key, sizeof key, GRND_NONBLOCK) < 0)
+        key = (struct hash_key){{1, 2}}; /* one run over a file of the user's own */
+    classes_builtin(&classes);
+    extender.cluster = cluster_new(&key);
+    code = explain(&arguments, &extender, &err);
+    cluster_free(extender.cluster);
+    return code;
+}
+
+const struct command command_explain = {
+    .name = "explain", .summary = "show where a pod would go, and why", .help = help, .run = run};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topofit reference - the names other programs rely on, one a line. */
+#include "command.h"
+#include "topofit/config.h"
+#include "topofit/daemon.h"
+#include "topofit/dialect.h"
+#include "topofit/mem.h"
+#include "topofit/metrics.h"
+#include "topofit/reason.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] = "Print the names that other programs rely on, one a line.\n"
+                           "\n"
+                           "usage: topofit reference annotations|endpoints|keys|metrics|reasons\n"
+                           "\n"
+                           "Example:\n"
+                           "  topofit reference reasons\n";
+
+static void print_annotations(void)
+{
+    for (size_t i = 0; i < dialect_count; i++) {
+        for (size_t k = 0; dialects[i]->annotations[k] != NULL; k++)
+            puts(dialects[i]->annotations[k]);
+    }
+}
+
+static void print_endpoints(void)
+{
+    const char *path;
+
+    for (size_t i = 0; (path = daemon_endpoint(i)) != NULL; i++)
+        puts(path);
+}
+
+static void print_keys(void)
+{
+    for (size_t i = 0; config_key(i) != NULL; i++)
+        puts(config_key(i));
+}
+
+static void print_metric(void *ctx, const struct metric_info *info)
+{
+    (void)ctx;
+    puts(info->name);
+}
+
+static void print_metrics(void)
+{
+    metrics_each(print_metric, NULL);
+}
+
+static void print_reasons(void)
+{
+    for (unsigned r = 0; r < REASON_COUNT; r++)
+        puts(reason_name((enum reason)r));
+}
+
+static const struct {
+    const char *name;
+    void (*print)(void);
+} lists[] = {{"annotations", print_annotations},
+             {"endpoints", print_endpoints},
+             {"keys", print_keys},
+             {"metrics", print_metrics},
+             {"reasons", print_reasons}};
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return command_help(command);
+    for (size_t i = 0; argc == 2 && i < ARRAY_LEN(lists); i++) {
+        if (strcmp(lists[i].name, argv[1]) == 0) {
+            lists[i].print();
+            return EXIT_YES;
+        }
+    }
+    return command_complain(command,
+                            "one of annotations, endpoints, keys, metrics, reasons is expected");
+}
+
+const struct command command_reference = {.name = "reference",
+                                          .summary = "print the names other programs rely on",
+                                          .help = help,
+                                          .run = run};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topofit serve - run the daemon until a signal ends it. */
+#include "command.h"
+#include "topofit/daemon.h"
+#include "topofit/mem.h"
+
+#include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const char help[] =
+    "Run the extender until SIGTERM or SIGINT.\n"
+    "\n"
+    "usage: topofit serve [OPTION...]\n"
+    "\n"
+    "  --config FILE              configuration (YAML); see 'topofit check-config --help'\n"
+    "  --kubeconfig FILE          how to reach the API server; default: $KUBECONFIG, the pod's\n"
+    "                             account, ~/.kube/config\n"
+    "  --cluster FILE             no API server: nodes and pods from a dump, binds in memory\n"
+    "  --listen ADDRESS:PORT      for kube-scheduler (default 127.0.0.1:9901)\n"
+    "  --admin-listen ADDRESS:PORT  health, metrics, debug (default 127.0.0.1:9902)\n"
+    "  -h, --help                 this text\n"
+    "\n"
+    "Examples:\n"
+    "  topofit serve --kubeconfig ~/.kube/config\n"
+    "  kubectl get nodes,pods -A -o yaml > dump.yaml && topofit serve --cluster dump.yaml\n"
+    "  curl -s '127.0.0.1:9902/debug/nodes?format=text'\n";
+
+/* What the command line said; all borrowed from it. */
+struct arguments {
+    const char *config, *kubeconfig, *cluster, *listen, *admin_listen;
+    bool help;
+};
+
+static int parse(const struct command *command, int argc, char **argv, struct arguments *out)
+{
+    enum { CONFIG = 256, KUBECONFIG, CLUSTER, LISTEN, ADMIN_LISTEN };
+    static const struct option options[] = {{"config", required_argument, NULL, CONFIG},
+                                            {"kubeconfig", required_argument, NULL, KUBECONFIG},
+                                            {"cluster", required_argument, NULL, CLUSTER},
+                                            {"listen", required_argument, NULL, LISTEN},
+                                            {"admin-listen", required_argument, NULL, ADMIN_LISTEN},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    const char **const places[] = {&out->config, &out->kubeconfig, &out->cluster, &out->listen,
+                                   &out->admin_listen};
+    int option;
+
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        if (option >= CONFIG)
+            *places[option - CONFIG] = optarg;
+        else if (option == 'h')
+            out->help = true;
+        else
+            return command_complain(command,
+                                    option == ':' ? "%s needs a value" : "unknown option %s",
+                                    argv[optind - 1]);
+    }
+    if (optind < argc)
+        return command_complain(command, "unexpected argument %s", argv[optind]);
+    if (out->kubeconfig != NULL && out->cluster != NULL)
+        return command_complain(command, "--kubeconfig and --cluster exclude each other");
+    return EXIT_YES;
+}
+
+static int load(const struct arguments *arguments, struct config *config, struct error *err)
+{
+    const char *const flags[][2] = {{"kube.kubeconfig", arguments->kubeconfig},
+                                    {"extender.listen", arguments->listen},
+                                    {"admin.listen", arguments->admin_listen}};
+
+    if (arguments->config != NULL && command_load_config(config, arguments->config, err) < 0)
+        return -(int)err->code;
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+        if (flags[i][1] != NULL && config_set(config, flags[i][0], flags[i][1], err) < 0)
+            return -(int)err->code;
+    }
+    return 0;
+}
+
+/* The signals that end or prod the daemon are waited for, in this thread only. */
+static sigset_t block_signals(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signals;
+}
+
+static void wait_for_end(const sigset_t *signals, struct log *log)
+{
+    int number = 0;
+
+    while (sigwait(signals, &number) == 0 && number == SIGHUP)
+        log_event(log, LOG_LEVEL_WARN, "SIGHUP ignored: restart to change the configuration");
+    log_event(log, LOG_LEVEL_INFO, "stopping", log_number("signal", number));
+}
+
+static int serve(const struct config *config, const char *cluster_file)
+{
+    struct log_options options = log_options_default();
+    sigset_t signals = block_signals();
+    struct error err = {0};
+    struct daemon *daemon;
+    struct log *log;
+
+    options.level = (enum log_level)config->log_level;
+    options.format = (enum log_format)config->log_format;
+    log = log_new(&options);
+    daemon = daemon_start(config, cluster_file, log, &err);
+    if (daemon == NULL) {
+        log_event(log, LOG_LEVEL_ERROR, "cannot start", log_text("error", err.text));
+        log_free(log);
+        return err.code == ERR_IO || err.code == ERR_TIMEOUT ? EXIT_UNREACHABLE : EXIT_BAD_INPUT;
+    }
+    log_event(log, LOG_LEVEL_INFO, "serving", log_text("version", TOPOFIT_VERSION),
+              log_number("port", daemon_extender_port(daemon)),
+              log_number("adminPort", daemon_admin_port(daemon)));
+    wait_for_end(&signals, log);
+    daemon_stop(daemon);
+    log_event(log, LOG_LEVEL_INFO, "stopped");
+    log_free(log);
+    return EXIT_YES;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    AUTO(config_clear) struct config config;
+    struct arguments arguments = {0};
+    struct error err = {0};
+    int code;
+
+    config_defaults(&config);
+    code = parse(command, argc, argv, &arguments);
+    if (code != EXIT_YES)
+        return code;
+    if (arguments.help)
+        return command_help(command);
+    if (load(&arguments, &config, &err) < 0)
+        return command_fail(&err);
+    return serve(&config, arguments.cluster);
+}
+
+const struct command command_serve = {
+    .name = "serve", .summary = "run the extender", .help = help, .run = run};

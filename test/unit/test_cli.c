@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/test.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "topofit/buf.h"
+#include "topofit/cli.h"
+
+/* What one run printed, and its exit code. */
+struct run {
+    int code;
+    char *out, *err;
+};
+
+static void run_clear(struct run *run)
+{
+    free(run->out);
+    free(run->err);
+}
+
+/* Send a stream to a new temporary file. return the old one's duplicate. */
+static int redirect(int stream, FILE *file)
+{
+    int before = dup(stream);
+
+    assert_true(before >= 0 && dup2(fileno(file), stream) >= 0);
+    return before;
+}
+
+static void restore(int stream, int before)
+{
+    dup2(before, stream);
+    close(before);
+}
+
+static char *contents(FILE *file)
+{
+    AUTO(buf_clear) struct buf text = buf_with_max(1 << 20);
+    char chunk[4096];
+    size_t got;
+
+    rewind(file);
+    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
+        buf_add(&text, chunk, got);
+    fclose(file);
+    return buf_steal(&text);
+}
+
+#define ARGUMENTS_MAX 12
+
+/* Run the command line of these words, in this process. */
+static struct run run(const char *words)
+{
+    AUTO_FREE char *copy = xasprintf("topofit %s", words);
+    char *argv[ARGUMENTS_MAX + 1] = {NULL};
+    FILE *out = tmpfile(), *err = tmpfile();
+    char *rest = copy, *word;
+    int argc = 0, old_out, old_err;
+    struct run result;
+
+    while ((word = strsep(&rest, " ")) != NULL) {
+        if (word[0] != '\0' && argc < ARGUMENTS_MAX)
+            argv[argc++] = word;
+    }
+    assert_non_null(out);
+    assert_non_null(err);
+    fflush(NULL);
+    old_out = redirect(STDOUT_FILENO, out);
+    old_err = redirect(STDERR_FILENO, err);
+    optind = 0; /* getopt begins anew */
+    result.code = cli_run(argc, argv);
+    fflush(NULL);
+    restore(STDOUT_FILENO, old_out);
+    restore(STDERR_FILENO, old_err);
+    result.out = contents(out);
+    result.err = contents(err);
+    return result;
+}
+
+/* A file with that text; its name, which the caller frees, the file is removed by unlink(). */
+static char *write_file(const char *text)
+{
+    char *path = xstrdup("/tmp/topofit-test-XXXXXX");
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    return path;
+}
+
+/* --- usage --------------------------------------------------------------------------------------
+ */
+
+static void test_cli_run__tells_its_commands(void **state)
+{
+    static const char *const words[] = {"", "--help", "-h", "help"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        AUTO(run_clear) struct run ran = run(words[i]);
+
+        assert_int_equal(ran.code, EXIT_YES);
+        assert_contains(ran.out, "serve");
+        assert_contains(ran.out, "explain");
+        assert_string_equal(ran.err, "");
+    }
+}
+
+static void test_cli_run__every_command_has_help(void **state)
+{
+    static const char *const commands[] = {"serve",      "explain", "check-config",
+                                           "completion", "version", "reference"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        AUTO_FREE char *words = xasprintf("%s --help", commands[i]);
+        AUTO_FREE char *usage = xasprintf("usage: topofit %s", commands[i]);
+        AUTO(run_clear) struct run ran = run(words);
+
+        assert_int_equal(ran.code, EXIT_YES);
+        assert_contains(ran.out, usage);
+    }
+}
+
+static void test_cli_run__wrong_usage_is_two_and_helps(void **state)
+{
+    static const struct {
+        const char *words, *complaint;
+    } cases[] = {
+        {"sevre", "there is no command 'sevre'; did you mean 'serve'?"},
+        {"frobnicate", "there is no command 'frobnicate'"},
+        {"serve --lisen x", "unknown option"},
+        {"serve --listen", "needs a value"},
+        {"serve extra", "unexpected argument extra"},
+        {"serve --kubeconfig a --cluster b", "exclude each other"},
+        {"explain", "-f and --cluster are both needed"},
+        {"explain -f a --cluster b -o xml", "text or json, not xml"},
+        {"explain -f - --cluster -", "stdin"},
+        {"check-config a b", "one file at a time"},
+        {"check-config --frob", "unknown option"},
+        {"completion", "bash or zsh"},
+        {"completion fish", "there is no completion for fish"},
+        {"reference", "expected"},
+        {"reference colours", "expected"},
+        {"version extra", "unexpected argument"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(run_clear) struct run ran = run(cases[i].words);
+
+        assert_int_equal(ran.code, EXIT_USAGE);
+        assert_contains(ran.err, cases[i].complaint);
+        assert_contains(ran.err, "--help");
+        assert_string_equal(ran.out, "");
+    }
+}
+
+static void test_cli_run__version_prints_one_line(void **state)
+{
+    AUTO(run_clear) struct run command = run("version");
+    AUTO(run_clear) struct run option = run("--version");
+
+    (void)state;
+    assert_int_equal(command.code, EXIT_YES);
+    assert_string_equal(command.out, "topofit " TOPOFIT_VERSION "\n");
+    assert_string_equal(option.out, command.out);
+}
+
+/* --- check-config and lists ---------------------------------------------------------------------
+ */
+
+static void test_cli_run__check_config_prints_what_it_accepts_again(void **state)
+{
+    AUTO(run_clear) struct run defaults = run("check-config");
+    AUTO_FREE char *path = write_file(defaults.out);
+    AUTO_FREE char *words = xasprintf("check-config %s", path);
+    AUTO_FREE char *quiet_words = xasprintf("check-config -q %s", path);
+    AUTO(run_clear) struct run again = run(words);
+    AUTO(run_clear) struct run quiet = run(quiet_words);
+
+    (void)state;
+    unlink(path);
+    assert_int_equal(again.code, EXIT_YES);
+    assert_string_equal(again.out, defaults.out);
+    assert_int_equal(quiet.code, EXIT_YES);
+    assert_string_equal(quiet.out, "");
+}
+
+static void test_cli_run__check_config_names_file_line_and_key(void **state)
+{
+    AUTO_FREE char *path = write_file("extender:\n  lisen: x\n");
+    AUTO_FREE char *words = xasprintf("check-config %s", path);
+    AUTO(run_clear) struct run ran = run(words);
+
+    (void)state;
+    unlink(path);
+    assert_int_equal(ran.code, EXIT_BAD_INPUT);
+    assert_contains(ran.err, path);
+    assert_contains(ran.err, "line 2, column 3: unknown key extender.lisen");
+}
+
+static void test_cli_run__a_file_that_is_not_there_is_named_once(void **state)
+{
+    static const char *const words[] = {
+        "check-config /nowhere/x.yaml",
+        "explain -f /nowhere/x.yaml --cluster /nowhere/x.yaml",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        AUTO(run_clear) struct run ran = run(words[i]);
+        const char *named = strstr(ran.err, "/nowhere/x.yaml");
+
+        assert_int_not_equal(ran.code, EXIT_YES);
+        assert_non_null(named);
+        assert_null(strstr(named + 1, "/nowhere/x.yaml"));
+    }
+}
+
+static void test_cli_run__reference_lists_names_one_a_line(void **state)
+{
+    static const struct {
+        const char *words, *line;
+    } cases[] = {
+        {"reference keys", "\ntopology.mode\n"},
+        {"reference reasons", "\nInsufficientMemory\n"},
+        {"reference annotations", "\ntopofit.io/allocation\n"},
+        {"reference endpoints", "/readyz\n"},
+        {"reference metrics", "\ntopofit_"},
+        {"check-config --list-keys", "\nlog.level\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(run_clear) struct run ran = run(cases[i].words);
+
+        assert_int_equal(ran.code, EXIT_YES);
+        assert_contains(ran.out, cases[i].line);
+    }
+}
+
+static void test_cli_run__completion_knows_commands_and_options(void **state)
+{
+    AUTO(run_clear) struct run bash = run("completion bash");
+    AUTO(run_clear) struct run zsh = run("completion zsh");
+
+    (void)state;
+    assert_int_equal(bash.code, EXIT_YES);
+    assert_contains(bash.out, "serve explain check-config");
+    assert_contains(bash.out, "--kubeconfig");
+    assert_contains(zsh.out, "#compdef topofit");
+}
+
+/* --- explain ------------------------------------------------------------------------------------
+ */
+
+#define POD(gpus) \
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: default}\n" \
+    "spec:\n  containers:\n  - name: main\n    resources: {limits: {nvidia.com/gpu: " gpus "}}\n"
+
+static const char dump[] = "apiVersion: v1\n"
+                           "kind: Node\n"
+                           "metadata:\n"
+                           "  name: n1\n"
+                           "  annotations:\n"
+                           "    topofit.io/inventory: '{\"devices\":[{\"id\":\"GPU-a\","
+                           "\"memoryMiB\":1000},{\"id\":\"GPU-b\",\"memoryMiB\":1000}]}'\n";
+
+static struct run explain(const char *pod, const char *cluster, const char *more)
+{
+    AUTO_FREE char *pod_path = write_file(pod);
+    AUTO_FREE char *cluster_path = write_file(cluster);
+    AUTO_FREE char *words =
+        xasprintf("explain -f %s --cluster %s %s", pod_path, cluster_path, more);
+    struct run ran = run(words);
+
+    unlink(pod_path);
+    unlink(cluster_path);
+    return ran;
+}
+
+static void test_cli_run__explain_shows_where_a_pod_would_go(void **state)
+{
+    AUTO(run_clear) struct run fits = explain(POD("2"), dump, "");
+    AUTO(run_clear) struct run refused = explain(POD("3"), dump, "");
+    AUTO(run_clear) struct run json = explain(POD("1"), dump, "-o json");
+    json_t *root = json_loads(json.out, 0, NULL);
+
+    (void)state;
+    assert_int_equal(fits.code, EXIT_YES);
+    assert_contains(fits.out, "n1");
+    assert_contains(fits.out, "0,1");
+    assert_int_equal(refused.code, EXIT_NO);
+    assert_contains(refused.out, "TooFewDevices");
+    assert_int_equal(json.code, EXIT_YES);
+    assert_non_null(root);
+    assert_contains(json.out, "\"GPU-a\"");
+    json_decref(root);
+}
+
+static void test_cli_run__explain_says_what_is_wrong_with_its_files(void **state)
+{
+    AUTO(run_clear) struct run no_pod = explain(dump, dump, "");
+    AUTO(run_clear) struct run broken = explain(POD("1"), "kind: [Node\n", "");
+    AUTO(run_clear) struct run empty = explain(POD("1"), "kind: Secret\n", "");
+
+    (void)state;
+    assert_int_equal(no_pod.code, EXIT_BAD_INPUT);
+    assert_contains(no_pod.err, "no Pod");
+    assert_int_equal(broken.code, EXIT_BAD_INPUT);
+    assert_contains(broken.err, "line");
+    assert_int_equal(empty.code, EXIT_BAD_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cli_run__tells_its_commands),
+        cmocka_unit_test(test_cli_run__every_command_has_help),
+        cmocka_unit_test(test_cli_run__wrong_usage_is_two_and_helps),
+        cmocka_unit_test(test_cli_run__version_prints_one_line),
+        cmocka_unit_test(test_cli_run__check_config_prints_what_it_accepts_again),
+        cmocka_unit_test(test_cli_run__check_config_names_file_line_and_key),
+        cmocka_unit_test(test_cli_run__a_file_that_is_not_there_is_named_once),
+        cmocka_unit_test(test_cli_run__reference_lists_names_one_a_line),
+        cmocka_unit_test(test_cli_run__completion_knows_commands_and_options),
+        cmocka_unit_test(test_cli_run__explain_shows_where_a_pod_would_go),
+        cmocka_unit_test(test_cli_run__explain_says_what_is_wrong_with_its_files),
+    };
+
+    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
+}

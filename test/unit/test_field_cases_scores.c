@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Field case F46: scores outside 0..10 or nodes missing from the list. */
+#include "support/harness.h"
+
+#define NODES 50
+#define CARDS 8
+#define BUSY_KINDS 9
+
+/* The policies and modes that are asked for. */
+static const struct {
+    enum packing_policy packing;
+    enum topology_mode topology;
+} settings[] = {
+    {PACKING_BINPACK, TOPOLOGY_SOFT}, {PACKING_BINPACK, TOPOLOGY_HARD},
+    {PACKING_BINPACK, TOPOLOGY_OFF},  {PACKING_SPREAD, TOPOLOGY_SOFT},
+    {PACKING_SPREAD, TOPOLOGY_HARD},  {PACKING_SPREAD, TOPOLOGY_OFF},
+};
+
+static void apply(struct harness *harness, size_t setting)
+{
+    struct decide_policy *policy = &harness->extender.options.policy;
+
+    policy->device_packing = settings[setting].packing;
+    policy->node_packing = settings[setting].packing;
+    policy->topology.mode = settings[setting].topology;
+}
+
+static unsigned busy_cards(unsigned node)
+{
+    return node % BUSY_KINDS;
+}
+
+static struct harness *f46_new(struct buf *names)
+{
+    struct harness *harness = harness_new();
+
+    *names = buf_with_max(1 << 16);
+    for (unsigned i = 0; i < NODES; i++) {
+        AUTO_FREE char *node = xasprintf("n%02u", i);
+        AUTO_FREE char *pod = xasprintf("on-%s", node);
+        AUTO_FREE char *wants = xasprintf("gpu %u", busy_cards(i));
+
+        buf_addf(names, "%s%s", i > 0 ? " " : "", node);
+        api_node(harness, node, CARDS, 40960, .links = "0-1 2-3 4-5 6-7");
+        if (busy_cards(i) == 0)
+            continue;
+        api_pod(harness, pod, wants);
+        place(harness, pod, node);
+    }
+    api_pod(harness, "a", "gpu 1, mem 1000");
+    api_pod(harness, "cpu", "none");
+    return harness;
+}
+
+/* Written as whole numbers: no fraction, no exponent. */
+static void expect_plain_integers(const char *body)
+{
+    const char *at = body;
+    unsigned scores = 0;
+
+    while ((at = strstr(at, "\"Score\":")) != NULL) {
+        at += strlen("\"Score\":");
+        at += strspn(at, "0123456789");
+        assert_int_equal(*at, '}');
+        scores++;
+    }
+    assert_int_equal(scores, NODES);
+}
+
+static int score_at(const struct harness *harness, unsigned node)
+{
+    char name[8];
+
+    snprintf(name, sizeof name, "n%02u", node);
+    return score_of(harness, name);
+}
+
+static void test_f46__one_whole_score_from_0_to_10_for_each_node(void **state)
+{
+    AUTO(buf_clear) struct buf names;
+    AUTO(harness_free) struct harness *harness = f46_new(&names);
+
+    (void)state;
+    for (size_t s = 0; s < ARRAY_LEN(settings); s++) {
+        unsigned winners = 0;
+
+        apply(harness, s);
+        ask_prioritize(harness, "a", buf_text(&names)); /* checks hosts, order and range */
+        expect_plain_integers(harness->answer);
+        for (unsigned i = 0; i < NODES; i++)
+            winners += score_at(harness, i) == 10;
+        assert_int_equal(winners, 1);
+    }
+}
+
+static void test_f46__scores_follow_the_packing_policy_and_are_not_all_alike(void **state)
+{
+    AUTO(buf_clear) struct buf names;
+    AUTO(harness_free) struct harness *harness = f46_new(&names);
+
+    (void)state;
+    for (size_t s = 0; s < ARRAY_LEN(settings); s++) {
+        unsigned seen = 0;
+
+        apply(harness, s);
+        ask_prioritize(harness, "a", buf_text(&names));
+        for (unsigned i = 0; i < NODES; i++) {
+            seen |= 1u << score_at(harness, i);
+            for (unsigned k = 0; k < NODES; k++) {
+                bool wants_i = settings[s].packing == PACKING_BINPACK
+                                   ? busy_cards(i) > busy_cards(k)
+                                   : busy_cards(i) < busy_cards(k);
+
+                if (busy_cards(i) < CARDS && busy_cards(k) < CARDS && wants_i)
+                    assert_true(score_at(harness, i) >= score_at(harness, k));
+            }
+        }
+        assert_true(mask_count(seen) >= 3);
+    }
+}
+
+static void test_f46__a_node_that_fits_scores_above_one_that_does_not(void **state)
+{
+    AUTO(buf_clear) struct buf names;
+    AUTO(harness_free) struct harness *harness = f46_new(&names);
+
+    (void)state;
+    for (size_t s = 0; s < ARRAY_LEN(settings); s++) {
+        apply(harness, s);
+        ask_prioritize(harness, "a", buf_text(&names));
+        for (unsigned i = 0; i < NODES; i++)
+            assert_int_equal(score_at(harness, i) > 0, busy_cards(i) < CARDS);
+    }
+}
+
+static void test_f46__no_nodes_give_an_empty_list(void **state)
+{
+    AUTO(buf_clear) struct buf names;
+    AUTO(harness_free) struct harness *harness = f46_new(&names);
+
+    (void)state;
+    for (unsigned form = 0; form < 2; form++) {
+        harness->sends_nodes = form == 1;
+        ask_prioritize(harness, "a", "");
+        assert_string_equal(harness->answer, "[]");
+        ask_prioritize(harness, "cpu", "");
+        assert_string_equal(harness->answer, "[]");
+    }
+}
+
+static void test_f46__the_same_input_gives_the_same_output(void **state)
+{
+    AUTO(buf_clear) struct buf names;
+    AUTO(harness_free) struct harness *harness = f46_new(&names);
+
+    (void)state;
+    for (size_t s = 0; s < ARRAY_LEN(settings); s++) {
+        AUTO_FREE char *first = NULL;
+
+        apply(harness, s);
+        ask_prioritize(harness, "a", buf_text(&names));
+        first = xstrdup(harness->answer);
+        ask_prioritize(harness, "a", buf_text(&names));
+        assert_string_equal(harness->answer, first);
+        harness_restart(harness);
+        relist_nodes(harness);
+        relist_pods(harness);
+        ask_prioritize(harness, "a", buf_text(&names));
+        assert_string_equal(harness->answer, first);
+        harness->sends_nodes = true;
+        ask_prioritize(harness, "a", buf_text(&names));
+        assert_string_equal(harness->answer, first);
+        harness->sends_nodes = false;
+    }
+}
+
+static void test_f46__pods_without_cards_get_equal_scores(void **state)
+{
+    AUTO(buf_clear) struct buf names;
+    AUTO(harness_free) struct harness *harness = f46_new(&names);
+
+    (void)state;
+    ask_prioritize(harness, "cpu", buf_text(&names));
+    for (unsigned i = 1; i < NODES; i++)
+        assert_int_equal(score_at(harness, i), score_at(harness, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_f46__one_whole_score_from_0_to_10_for_each_node),
+        cmocka_unit_test(test_f46__scores_follow_the_packing_policy_and_are_not_all_alike),
+        cmocka_unit_test(test_f46__a_node_that_fits_scores_above_one_that_does_not),
+        cmocka_unit_test(test_f46__no_nodes_give_an_empty_list),
+        cmocka_unit_test(test_f46__the_same_input_gives_the_same_output),
+        cmocka_unit_test(test_f46__pods_without_cards_get_equal_scores),
+    };
+
+    return cmocka_run_group_tests_name("field_cases_scores", tests, NULL, NULL);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any dump of a cluster: refused, and then nothing of it counts, or a cluster that keeps its
+ * invariants, with holdings only of pods that are bound and have not ended.
+ */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "topofit/class.h"
+#include "topofit/embedded.h"
+#include "topofit/mem.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void check_holdings(struct cluster *cluster)
+{
+    size_t count = 0;
+    struct holding_view *views = cluster_holdings(cluster, NULL, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        AUTO(pod_unref_pointer) struct pod *pod = cluster_find_pod_by_uid(cluster, views[i].uid);
+
+        assert(pod != NULL && pod_holds_devices(pod) && views[i].state == HOLDING_BOUND);
+        assert(views[i].has_allocation == (views[i].unattributed == 0));
+    }
+    holding_views_free(views, count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    const struct hash_key key = {{1, 2}};
+    AUTO(class_table_clear) struct class_table classes;
+    struct cluster *cluster = cluster_new(&key);
+    struct error err = {0};
+    struct snapshot *snapshot;
+
+    classes_builtin(&classes);
+    if (embedded_read(cluster, &classes, (const char *)bytes, size, &err) < 0) {
+        snapshot = cluster_snapshot(cluster);
+        assert(err.code != ERR_NONE && snapshot->count == 0 && !cluster_is_synced(cluster));
+    } else {
+        snapshot = cluster_snapshot(cluster);
+        assert(cluster_is_synced(cluster));
+        cluster_check(cluster);
+        check_holdings(cluster);
+    }
+    snapshot_unref(snapshot);
+    cluster_free(cluster);
+    return 0;
+}

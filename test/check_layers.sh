@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Holds the direction of includes and the purity of decide and model.
+# usage: check_layers.sh SOURCE_DIR libdecide.a libmodel.a
+set -eu
+cd "$1"
+bad=0
+complain() { echo "$*" >&2; bad=1; }
+
+# The header of a module belongs to the layer that has its .c file.
+layer_of() {
+    for layer in base model decide cluster wire dialect extender control edge cli; do
+        if [ -e "src/$layer/$1.c" ]; then echo $layer; return; fi
+    done
+    echo unknown
+}
+
+# What each layer may include, its own included.
+allowed() {
+    case $1 in
+    base) echo base ;;
+    model) echo base model ;;
+    decide) echo model decide ;;
+    cluster) echo base model decide cluster ;;
+    wire) echo base model wire ;;
+    dialect) echo base model wire dialect ;;
+    extender) echo base model decide cluster wire dialect extender ;;
+    control) echo base model decide cluster wire dialect control ;;
+    edge) echo base model decide cluster wire dialect extender control edge ;;
+    cli) echo base model decide cluster wire dialect extender control edge cli ;;
+    esac
+}
+
+check_file() { # file, layer
+    headers=$(sed -n 's/^#include "topofit\/\(.*\)\.h".*/\1/p' "$1")
+    for header in $headers; do
+        of=$(layer_of "$header")
+        case " $(allowed "$2") " in
+        *" $of "*) ;;
+        *) complain "$1: layer $2 may not include $header.h of layer $of" ;;
+        esac
+    done
+}
+
+for source in src/*/*.c src/*/*.h; do
+    [ -e "$source" ] || continue
+    layer=${source#src/}
+    check_file "$source" "${layer%%/*}"
+done
+for header in include/topofit/*.h; do
+    module=$(basename "$header" .h)
+    layer=$(layer_of "$module")
+    [ "$layer" != unknown ] || complain "$header: no src/*/$module.c"
+    check_file "$header" "$layer"
+done
+
+# Only edge and cli may read clocks, files, sockets or the environment; nobody but main exits.
+forbidden='[^_a-z](atoi|strtok|sprintf|strcpy|strcat|gets|system)[ ]*\('
+if grep -nE "$forbidden" src/*/*.c src/main.c; then complain "banned functions above"; fi
+impure='[^_a-z](clock_gettime|gettimeofday|time|fopen|open|socket|getenv|getrandom)[ ]*\('
+for layer in base model decide cluster wire dialect extender control; do
+    if grep -nE "$impure" src/$layer/*.c; then complain "only edge and cli may do the above"; fi
+done
+clocks=$(grep -ln clock_gettime src/*/*.c | grep -v edge/clock.c || true)
+if [ -n "$clocks" ]; then complain "only edge/clock.c reads the time, not: $clocks"; fi
+if grep -nE '[^_a-z]exit[ ]*\(' src/*/*.c; then complain "only main exits"; fi
+
+# decide is pure: its undefined symbols are its own, model's, and a handful of libc.
+[ $# -ge 3 ] || exit $bad
+known=$(mktemp)
+trap 'rm -f "$known"' EXIT
+{
+    nm --defined-only "$2" "$3" | awk 'NF == 3 {print $3}'
+    printf '%s\n' memcpy memset memcmp bcmp memmove qsort strcmp strlen __assert_fail __stack_chk_fail \
+        __memcpy_chk __memset_chk calloc free _GLOBAL_OFFSET_TABLE_
+} | sort -u >"$known"
+nm -u "$2" | awk '$1 == "U" {print $2}' | sort -u |
+    grep -vE '^(__asan|__ubsan|__tsan|__sanitizer|__gcov|llvm_)' | comm -23 - "$known" | {
+    if grep .; then echo "decide uses the symbols above: it must be pure" >&2; exit 1; fi
+} || bad=1
+exit $bad

@@ -1,0 +1,242 @@
+{{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
+{{- define "topofit.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "topofit.fullname" -}}
+{{- $name := include "topofit.name" . }}
+{{- $full := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
+{{- default $full .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "topofit.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "topofit.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: scheduler
+{{- end }}
+
+{{- define "topofit.labels" -}}
+{{- /* Ours come last in the merge, so that commonLabels cannot replace them. */ -}}
+{{- $own := dict "helm.sh/chart" (printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_"))
+      "app.kubernetes.io/version" .Chart.AppVersion
+      "app.kubernetes.io/managed-by" .Release.Service
+      "app.kubernetes.io/part-of" "topofit" }}
+{{- $selector := include "topofit.selectorLabels" . | fromYaml }}
+{{- mergeOverwrite (dict) .Values.commonLabels $own $selector | toYaml }}
+{{- end }}
+
+{{- define "topofit.serviceAccountName" -}}
+{{- default (ternary (include "topofit.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- define "topofit.subjects" -}}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "topofit.serviceAccountName" . }}
+    namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{- /* The whole reference of an image: (dict "image" {registry, repository, digest} "tag" TAG). */ -}}
+{{- define "topofit.image" -}}
+{{- $place := ternary .image.repository (printf "%s/%s" .image.registry .image.repository) (empty .image.registry) }}
+{{- if .image.digest }}
+{{- printf "%s@%s" $place .image.digest }}
+{{- else }}
+{{- printf "%s:%s" $place .tag }}
+{{- end }}
+{{- end }}
+
+{{- /* v1.34.5-eks-0a1b2c is no tag of the upstream image; v1.34.5 is. */ -}}
+{{- define "topofit.schedulerTag" -}}
+{{- $version := .Capabilities.KubeVersion }}
+{{- /* Rendered without a cluster, the version may lack its last part. */ -}}
+{{- $tag := default (printf "v%s.%s.0" $version.Major (trimSuffix "+" $version.Minor)) (regexFind "^v[0-9]+[.][0-9]+[.][0-9]+" $version.Version) }}
+{{- default $tag .Values.scheduler.image.tag }}
+{{- end }}
+
+{{- define "topofit.schedulerConfig" -}}
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection:
+  leaderElect: {{ .Values.scheduler.leaderElection.enabled }}
+  {{- if .Values.scheduler.leaderElection.enabled }}
+  resourceName: {{ .Values.scheduler.name }}
+  resourceNamespace: {{ .Release.Namespace }}
+  {{- end }}
+percentageOfNodesToScore: {{ .Values.scheduler.percentageOfNodesToScore }}
+profiles:
+  - schedulerName: {{ .Values.scheduler.name }}
+{{ include "topofit.extenders" . }}
+{{- end }}
+
+{{- define "topofit.extenders" -}}
+extenders:
+  - urlPrefix: http://127.0.0.1:{{ .Values.extender.port }}
+    filterVerb: filter
+    prioritizeVerb: prioritize
+    bindVerb: bind
+    weight: {{ .Values.extender.weight }}
+    httpTimeout: {{ .Values.extender.httpTimeout }}
+    nodeCacheCapable: true
+    # Ignored, a topofit that does not answer would let pods start with GPUs that others hold.
+    ignorable: false
+    managedResources:
+      {{- toYaml .Values.extender.managedResources | nindent 6 }}
+{{- end }}
+
+{{- /* The pod of the Deployment and of the DaemonSet. */ -}}
+{{- define "topofit.podTemplate" -}}
+{{- $host := not .Values.scheduler.enabled -}}
+metadata:
+  labels:
+    {{- mergeOverwrite (dict) .Values.podLabels (include "topofit.labels" . | fromYaml) | toYaml | nindent 4 }}
+  annotations:
+    {{- /* New configuration, new pod. */}}
+    checksum/config: {{ print (.Values.config | toYaml) (include "topofit.schedulerConfig" .) | sha256sum }}
+    {{- with .Values.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: {{ include "topofit.serviceAccountName" . }}
+  {{- with .Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if $host }}
+  hostNetwork: true
+  # Names of cluster services resolve only so for a pod on the host's network.
+  dnsPolicy: ClusterFirstWithHostNet
+  {{- end }}
+  securityContext:
+    {{- toYaml .Values.podSecurityContext | nindent 4 }}
+  {{- with .Values.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if .Values.affinity }}
+  affinity:
+    {{- toYaml .Values.affinity | nindent 4 }}
+  {{- else if $host }}
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms:
+          - matchExpressions:
+              # Its value differs between distributions.
+              - key: node-role.kubernetes.io/control-plane
+                operator: Exists
+  {{- end }}
+  containers:
+    - name: topofit
+      image: {{ include "topofit.image" (dict "image" .Values.image "tag" (default .Chart.AppVersion .Values.image.tag)) }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args:
+        - serve
+        - --listen=127.0.0.1:{{ .Values.extender.port }}
+        {{- /* On the host's network nobody outside the node is to see it. */}}
+        - --admin-listen={{ ternary "127.0.0.1" "" $host }}:{{ .Values.admin.port }}
+        {{- if .Values.config }}
+        - --config=/etc/topofit/config.yaml
+        {{- end }}
+        {{- with .Values.extraArgs }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with .Values.extraEnv }}
+      env:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      ports:
+        - name: admin
+          containerPort: {{ .Values.admin.port }}
+      livenessProbe:
+        httpGet:
+          path: /livez
+          port: admin
+          {{- if $host }}
+          host: 127.0.0.1
+          {{- end }}
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 3
+      readinessProbe:
+        httpGet:
+          path: /readyz
+          port: admin
+          {{- if $host }}
+          host: 127.0.0.1
+          {{- end }}
+        periodSeconds: 5
+        timeoutSeconds: 5
+      resources:
+        {{- toYaml .Values.resources | nindent 8 }}
+      securityContext:
+        {{- toYaml .Values.securityContext | nindent 8 }}
+      {{- if .Values.config }}
+      volumeMounts:
+        - name: config
+          mountPath: /etc/topofit
+          readOnly: true
+      {{- end }}
+    {{- if .Values.scheduler.enabled }}
+    - name: kube-scheduler
+      image: {{ include "topofit.image" (dict "image" .Values.scheduler.image "tag" (include "topofit.schedulerTag" .)) }}
+      imagePullPolicy: {{ .Values.scheduler.image.pullPolicy }}
+      command:
+        - kube-scheduler
+        - --config=/etc/kube-scheduler/config.yaml
+        # Metrics are for holders of tokens. Client certificates too would need one more right, to
+        # read extension-apiserver-authentication in kube-system.
+        - --authentication-skip-lookup=true
+        {{- with .Values.scheduler.extraArgs }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      ports:
+        - name: scheduler
+          containerPort: 10259
+      livenessProbe:
+        httpGet:
+          path: /livez
+          port: scheduler
+          scheme: HTTPS
+        initialDelaySeconds: 10
+        periodSeconds: 10
+        timeoutSeconds: 15
+        failureThreshold: 8
+      readinessProbe:
+        httpGet:
+          path: /readyz
+          port: scheduler
+          scheme: HTTPS
+        periodSeconds: 5
+        timeoutSeconds: 15
+      resources:
+        {{- toYaml .Values.scheduler.resources | nindent 8 }}
+      securityContext:
+        {{- toYaml .Values.securityContext | nindent 8 }}
+      volumeMounts:
+        - name: scheduler-config
+          mountPath: /etc/kube-scheduler
+          readOnly: true
+    {{- end }}
+  {{- if or .Values.config .Values.scheduler.enabled }}
+  volumes:
+    {{- if .Values.config }}
+    - name: config
+      configMap:
+        name: {{ include "topofit.fullname" . }}
+    {{- end }}
+    {{- if .Values.scheduler.enabled }}
+    - name: scheduler-config
+      configMap:
+        name: {{ include "topofit.fullname" . }}-scheduler
+    {{- end }}
+  {{- end }}
+{{- end }}

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Judges rendered manifests (files, or "-") by rules that a schema does not know.
+
+Rights: nothing beyond RIGHTS. Pods: what the "restricted" pod security standard asks, and a
+read-only root. Objects: the usual labels, no nulls, no floating image tags, a namespace.
+"""
+import sys
+
+import yaml
+
+READ = {"get", "list", "watch"}
+# (kind, API group, resource) -> the verbs that may be given. A new right here is a decision.
+RIGHTS = {
+    ("ClusterRole", "", "nodes"): READ,
+    ("ClusterRole", "", "pods"): READ,
+    ("ClusterRole", "", "pods/binding"): {"create"},
+    ("Role", "coordination.k8s.io", "leases"): {"get", "update"},
+}
+MAY_BIND = {"system:kube-scheduler", "system:volume-scheduler"}
+LABELS = {"helm.sh/chart"} | {
+    f"app.kubernetes.io/{name}"
+    for name in ("name", "instance", "version", "component", "part-of", "managed-by")
+}
+CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding"}
+
+
+def nulls(node, path):
+    if node is None:
+        yield f"{path} is null"
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            yield from nulls(value, f"{path}.{key}")
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from nulls(value, f"{path}[{index}]")
+
+
+def rule_problems(kind, rule):
+    if "nonResourceURLs" in rule:
+        yield "gives non-resource URLs"
+    for group in rule["apiGroups"]:
+        for resource in rule["resources"]:
+            extra = set(rule["verbs"]) - RIGHTS.get((kind, group, resource), set())
+            if extra:
+                yield f"gives {sorted(extra)} on {group}/{resource}"
+            if resource == "leases" and not rule.get("resourceNames"):
+                yield "gives every lease of the namespace"
+
+
+def role_problems(kind, item):
+    for rule in item["rules"]:
+        yield from rule_problems(kind, rule)
+
+
+def binding_problems(item, own_roles):
+    role = item["roleRef"]["name"]
+    if role not in MAY_BIND and (item["roleRef"]["kind"], role) not in own_roles:
+        yield f"binds {role}"
+    for subject in item["subjects"]:
+        if subject["kind"] != "ServiceAccount":
+            yield f"binds to a {subject['kind']}"
+
+
+def container_problems(container):
+    name = container["name"]
+    security = container.get("securityContext", {})
+    if security.get("allowPrivilegeEscalation") is not False:
+        yield f"{name} may gain privileges"
+    if security.get("readOnlyRootFilesystem") is not True:
+        yield f"{name} may write to its root"
+    if security.get("capabilities", {}).get("drop") != ["ALL"] or "add" in security["capabilities"]:
+        yield f"{name} has capabilities"
+    if "requests" not in container.get("resources", {}):
+        yield f"{name} requests no resources"
+    for probe in ("livenessProbe", "readinessProbe"):
+        if probe not in container:
+            yield f"{name} has no {probe}"
+    image = container["image"].rsplit("/", 1)[-1]
+    if ":" not in image or image.endswith(":latest"):
+        yield f"{name} has the floating image {image}"
+
+
+def pod_problems(spec):
+    security = spec.get("securityContext", {})
+    if security.get("runAsNonRoot") is not True or security.get("runAsUser", 0) == 0:
+        yield "runs as root"
+    if security.get("seccompProfile", {}).get("type") != "RuntimeDefault":
+        yield "has no seccomp profile"
+    for key in ("hostPID", "hostIPC"):
+        if spec.get(key):
+            yield f"uses {key}"
+    for container in spec["containers"]:
+        yield from container_problems(container)
+        args = container.get("args", [])
+        if container["name"] == "topofit":
+            if not any(arg.startswith("--listen=127.0.0.1:") for arg in args):
+                yield "listens for kube-scheduler beyond the loopback address"
+            if spec.get("hostNetwork") and any(arg.startswith("--admin-listen=:") for arg in args):
+                yield "shows its admin port on all addresses of the host"
+
+
+def item_problems(item, own_roles):
+    kind, metadata = item["kind"], item["metadata"]
+    missing = LABELS - set(metadata.get("labels", {}))
+    if missing:
+        yield f"lacks the labels {sorted(missing)}"
+    if kind not in CLUSTER_WIDE and not metadata.get("namespace"):
+        yield "has no namespace"
+    yield from nulls(item, "")
+    if kind in ("ClusterRole", "Role"):
+        yield from role_problems(kind, item)
+    elif kind in ("ClusterRoleBinding", "RoleBinding"):
+        yield from binding_problems(item, own_roles)
+    elif kind in ("Deployment", "DaemonSet"):
+        yield from pod_problems(item["spec"]["template"]["spec"])
+        if kind == "Deployment" and item["spec"]["strategy"]["type"] != "Recreate":
+            yield "runs two pods at once during an update"
+
+
+def main():
+    problems = []
+    for name in sys.argv[1:]:
+        with sys.stdin if name == "-" else open(name, encoding="utf-8") as file:
+            items = [item for item in yaml.safe_load_all(file) if item]
+        own_roles = {(item["kind"], item["metadata"]["name"]) for item in items
+                     if item["kind"].endswith("Role")}
+        for item in items:
+            for text in item_problems(item, own_roles):
+                problems.append(f"{name}: {item['kind']} {item['metadata']['name']} {text}")
+    print("\n".join(problems), end="\n" if problems else "")
+    return bool(problems)
+
+
+sys.exit(main())

@@ -1,0 +1,162 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Checks the Helm chart, the manifests and the scheduler configurations with the real programs.
+#
+# KUBE_BIN_DIR   where etcd, kube-apiserver and kube-scheduler are (default: the cache of
+#                test/e2e/build-kube.sh; without them two of the checks are left out)
+# TOPOFIT        the program, to be run with the rights that the chart gives it
+set -eu
+cd "$(dirname "$0")/../.."
+here=test/chart
+chart=deploy/chart
+versions="1.31 1.32 1.33 1.34 1.35 1.36 1.37"
+
+status=0
+tools=$(sh $here/tools.sh) || status=$?
+[ $status != 77 ] || exit 0
+[ $status = 0 ] || exit $status
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for kind in CACHE CONFIG DATA; do
+    export "HELM_${kind}_HOME=$scratch/helm"
+done
+export PYTHONPATH="$tools/python" PYTHONDONTWRITEBYTECODE=1
+
+failures=0
+check() { # what, command...
+    what=$1
+    shift
+    if "$@" >"$scratch/answer" 2>&1; then
+        echo "ok    $what"
+    else
+        echo "FAIL  $what"
+        sed 's/^/      /' "$scratch/answer"
+        failures=$((failures + 1))
+    fi
+}
+
+# The sets of values: nothing, each file, each boolean turned over. One a line, as arguments.
+write_sets() {
+    echo "--set global.x=1"
+    for file in "$here"/values/*.yaml; do
+        echo "--values $file"
+    done
+    python3 $here/values_doc.py $chart --flips | sed 's/^/--set /'
+}
+
+render() { # helm, set, version, file
+    # shellcheck disable=SC2086 # a set of values is several arguments
+    "$tools/$1" template fit $chart --namespace gpu $2 --kube-version "$3" >"$4"
+}
+
+# One set of values through both helms, all versions, all rules.
+check_set() { # set, number
+    for helm in helm3 helm4; do
+        # shellcheck disable=SC2086 # as above
+        "$tools/$helm" lint --strict $chart $1 || return 1
+        for version in $versions; do
+            render $helm "$1" "$version" "$scratch/$2-$helm-$version.yaml" || return 1
+        done
+    done
+    for version in $versions; do
+        cmp "$scratch/$2-helm3-$version.yaml" "$scratch/$2-helm4-$version.yaml" || return 1
+    done
+    python3 $here/validate.py "$versions" "$scratch/$2-helm4-{}.yaml" || return 1
+    python3 $here/check_manifests.py "$scratch/$2-helm4-1.31.yaml"
+}
+
+# A wrong value is refused, by a text that names it.
+check_refused() { # arguments, text
+    for helm in helm3 helm4; do
+        # shellcheck disable=SC2086 # several arguments
+        if "$tools/$helm" template fit $chart $1 >"$scratch/refused" 2>&1; then
+            echo "$helm renders it"
+            return 1
+        fi
+        grep -q -- "$2" "$scratch/refused" || {
+            cat "$scratch/refused"
+            return 1
+        }
+    done
+}
+
+# The scheduler's image is the cluster's own version, whatever a provider appends to it.
+check_scheduler_tag() { # version of the cluster, tag
+    render helm4 "" "$1" "$scratch/tag.yaml" || return 1
+    grep -qx " *image: registry.k8s.io/kube-scheduler:$2" "$scratch/tag.yaml"
+}
+
+check_notes() { # set, text
+    # shellcheck disable=SC2086 # several arguments
+    "$tools/helm4" install fit $chart --dry-run=client $1 | sed -n '/^NOTES:/,$p' >"$scratch/notes"
+    grep -qF -- "$2" "$scratch/notes"
+}
+
+# kube-scheduler itself reads the file, and refuses unknown fields.
+check_loaded() { # configuration
+    "$kube/kube-scheduler" --config "$1" --write-config-to "$scratch/written.yaml" || return 1
+    grep -q 'nodeCacheCapable: true' "$scratch/written.yaml" || return 1
+    sed 's/nodeCacheCapable/nodeCacheCapabel/' "$1" >"$scratch/misspelt.yaml"
+    ! "$kube/kube-scheduler" --config "$scratch/misspelt.yaml" \
+        --write-config-to "$scratch/written.yaml"
+}
+
+check "values, schema, templates and README agree" python3 $here/values_doc.py $chart
+
+write_sets >"$scratch/sets"
+number=0
+while read -r set; do
+    number=$((number + 1))
+    check "chart with $set" check_set "$set" $number
+done <"$scratch/sets"
+
+check "examples" python3 $here/validate.py "$versions" deploy/examples/pods/*.yaml
+for pair in 1.34.5-eks-0a1b2c3:v1.34.5 v1.33.4-gke.100:v1.33.4 v1.36.1+k3s1:v1.36.1; do
+    check "scheduler image for ${pair%:*}" check_scheduler_tag "${pair%:*}" "${pair#*:}"
+done
+check "notes name the scheduler" check_notes "" "schedulerName: topofit-scheduler"
+check "notes give the extender" check_notes "--set scheduler.enabled=false" \
+    "urlPrefix: http://127.0.0.1:9901"
+
+while read -r arguments text; do
+    check "refused: $arguments" check_refused "$(echo "$arguments" | tr , ' ')" "$text"
+done <<'EOF'
+--set,nosuch=1 nosuch
+--set,extender.prot=1 prot
+--set,replicaCount=2 replicaCount
+--set,extender.weight=0 weight
+--set,extender.httpTimeout=10 httpTimeout
+--set,image.digest=sha256:12 digest
+--set,scheduler.name=Bad_Name name
+--set,scheduler.name=default-scheduler choose another name
+--set,admin.port=9901 two listeners
+--set,admin.port=10259 choose another
+--set-json,extender.managedResources=[] managedResources
+--kube-version,1.30.9 1.31
+EOF
+
+kube=${KUBE_BIN_DIR:-}
+for directory in "${XDG_CACHE_HOME:-${HOME:-/root}/.cache}"/topofit/kube-*; do
+    [ -n "$kube" ] || kube=$directory
+done
+if [ -x "$kube/kube-scheduler" ] && [ -x "$kube/kube-apiserver" ]; then
+    printf 'apiVersion: v1\nkind: Config\ncurrent-context: none\n%s\n%s\n%s\n' \
+        'clusters: [{name: none, cluster: {server: "http://127.0.0.1:1"}}]' \
+        'contexts: [{name: none, context: {cluster: none, user: none}}]' \
+        'users: [{name: none, user: {}}]' >"$scratch/kubeconfig"
+    check "chart and deploy/scheduler-config.yaml agree" python3 $here/scheduler_config.py \
+        "$scratch/1-helm4-1.37.yaml" deploy/scheduler-config.yaml "$scratch/kubeconfig" \
+        "$scratch/chart-config.yaml" "$scratch/file-config.yaml"
+    check "kube-scheduler loads the chart's configuration" check_loaded "$scratch/chart-config.yaml"
+    check "kube-scheduler loads scheduler-config.yaml" check_loaded "$scratch/file-config.yaml"
+    check "the chart's rights are enough, in a real cluster" env KUBE_BIN_DIR="$kube" \
+        RENDERED="$scratch/1-helm4-1.37.yaml" TOPOFIT="${TOPOFIT:-}" \
+        python3 -B $here/test_installed.py
+else
+    echo "skip  checks in a real cluster: no kube-apiserver in $kube"
+fi
+
+echo "chart: $failures failed"
+[ $failures = 0 ]

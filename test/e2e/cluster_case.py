@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests have in common: a daemon for each class, an empty cluster for each test."""
+
+import concurrent.futures
+import unittest
+
+import controlplane
+import pods
+from daemon import Topofit
+from kubeapi import NODES, PODS, PodWatch, condition
+
+
+class ClusterCase(unittest.TestCase):
+    """
+    Tests against the shared control plane with a daemon of their own.
+
+    During every test a watch on the pods looks for one that has a node and no allocation.
+    """
+
+    @classmethod
+    def setUpClass(cls):
+        cls.plane = controlplane.shared()
+        cls.api = cls.plane.admin
+        cls.topofit = Topofit(cls.plane)
+        cls.addClassCleanup(lambda: cls.topofit.stop())
+
+    def setUp(self):
+        self.topofit.start_if_down()
+        self.nodes = []
+        self.watch = PodWatch(self.api, pods.allocation_problem)
+        self.addCleanup(self.watch.stop)
+        self.addCleanup(self.wipe_nodes)
+        self.addCleanup(self.wipe_pods)
+
+    def tearDown(self):
+        self.topofit.check_running()
+        self.assertEqual(self.watch.violations, [], "a pod was seen bound without its allocation")
+
+    def wipe_pods(self):
+        """Without the watch, which may be what failed."""
+        for pod in self.api.list(PODS):
+            self.api.delete("%s/%s" % (PODS, pod["metadata"]["name"]))
+
+    def wipe_nodes(self):
+        for node in self.nodes:
+            self.api.delete("%s/%s" % (NODES, node["metadata"]["name"]))
+        self.nodes.clear()
+
+    def add_nodes(self, *nodes):
+        """Create nodes and wait until the daemon knows them, with nothing in use."""
+        self.nodes.extend(nodes)
+        self.in_parallel(lambda node: self.api.create(NODES, node), nodes)
+        self.capacity = pods.Capacity(self.nodes)
+        names = {node["metadata"]["name"] for node in self.nodes}
+        self.topofit.wait("the daemon knows the nodes", self.topofit.node_names, lambda: names)
+        self.topofit.wait("nothing is in use on new nodes", self.topofit.uses, dict)
+
+    @staticmethod
+    def in_parallel(do, items):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(do, items))
+
+    def states(self):
+        """The pods as they are now, by name."""
+        with self.watch.changed:
+            return dict(self.watch.pods)
+
+    def create(self, *new):
+        """Create pods and wait until the watch has shown them."""
+        self.in_parallel(lambda pod: self.api.create(PODS, pod), new)
+        names = {pod["metadata"]["name"] for pod in new}
+        self.watch.wait("the pods are seen", lambda states: names <= set(states))
+
+    def place(self, pod):
+        """Create a pod; its state once it is bound."""
+        self.create(pod)
+        return self.wait_bound(pod["metadata"]["name"])
+
+    def wait_bound(self, name, timeout_s=30):
+        return self.watch.wait(
+            name + " is bound",
+            lambda states: pods.is_bound(states[name]) and states[name],
+            timeout_s)
+
+    def wait_all_bound(self, count, timeout_s=60):
+        """The states of all pods, once there are `count` and every one is bound."""
+        return self.watch.wait(
+            "all %d pods are bound" % count,
+            lambda states: len(states) == count and all(map(pods.is_bound, states.values())) and
+            dict(states), timeout_s)
+
+    def wait_refused(self, name):
+        """The sentence with which the scheduler says that it cannot place a pod."""
+        return self.watch.wait(
+            name + " is refused",
+            lambda states: condition(states[name]).get("status") == "False" and
+            condition(states[name])["message"])
+
+    def delete_pods(self, names, grace_s=0):
+        """Delete pods and wait until they are gone."""
+        self.in_parallel(lambda name: self.api.delete("%s/%s" % (PODS, name), grace_s), names)
+        self.watch.wait("the pods are gone", lambda states: not set(names) & set(states))
+
+    def free_and_retry(self, name):
+        """
+        After pods have ended: until the daemon knows it, then have `name` placed.
+
+        The scheduler tries again by itself as soon as a pod is gone, possibly a moment before the
+        daemon has heard of it, and then not before the next event; a new label is such an event.
+        """
+        self.wait_ledger_equals_records()
+        node = self.nodes[0]["metadata"]["name"]
+        self.api.merge("%s/%s" % (NODES, node), {"metadata": {"labels": {"retry": name}}})
+        return self.wait_bound(name)
+
+    def wait_ledger_equals_records(self):
+        """Until what the daemon has booked is what the annotations of the pods say."""
+        self.topofit.wait("the ledger equals the records", self.topofit.uses,
+                          lambda: self.capacity.uses(self.states().values()))
+
+    def assert_rightly_booked(self, states):
+        self.assertEqual(self.capacity.problems(states.values()), [])

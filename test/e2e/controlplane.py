@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A bare control plane on loopback: etcd, kube-apiserver and kube-scheduler, real binaries.
+
+Each one has a temporary directory, ports and keys of its own, so that runs do not meet. Everything
+started is stopped by process id: at the end, on a signal, and by the kernel should this process be
+killed.
+"""
+
+import atexit
+import base64
+import contextlib
+import ctypes
+import errno
+import http.client
+import os
+import random
+import re
+import secrets
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+
+from kubeapi import KubeApi
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 15
+
+
+class PortPool:
+    """
+    Free ports of 127.0.0.1, below those the kernel gives to clients.
+
+    A port is ours when binding it works and when we hold the abstract socket of its number, which
+    the kernel releases at our end: so a port stays ours while a server on it is being restarted.
+    """
+
+    FIRST, LAST = 20000, 32000
+
+    def __init__(self):
+        self.claims = []
+
+    def take(self):
+        for port in random.sample(range(self.FIRST, self.LAST), 500):
+            claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                claim.bind("\0topofit-e2e-port-%d" % port)
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+            except OSError as error:
+                claim.close()
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                continue
+            self.claims.append(claim)
+            return port
+        raise RuntimeError("no free port between %d and %d" % (self.FIRST, self.LAST))
+
+    def release_all(self):
+        for claim in self.claims:
+            claim.close()
+        self.claims.clear()
+
+
+class Authority:
+    """A certificate authority made by openssl, and what it has signed."""
+
+    CONFIG = "[req]\ndistinguished_name = dn\n[dn]\n"
+
+    def __init__(self, directory):
+        self.directory = directory
+        os.makedirs(directory)
+        with open(self.path("openssl.cnf"), "w") as file:
+            file.write(self.CONFIG)
+        self.make("ca", "/CN=topofit-e2e", ["basicConstraints=critical,CA:TRUE",
+                                            "keyUsage=critical,keyCertSign,cRLSign"])
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def make(self, name, subject, extensions, signer=None):
+        command = ["openssl", "req", "-x509", "-config", self.path("openssl.cnf"), "-days", "30",
+                   "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                   "-subj", subject, "-keyout", self.path(name + ".key"),
+                   "-out", self.path(name + ".crt")]
+        for extension in extensions:
+            command += ["-addext", extension]
+        if signer:
+            command += ["-CA", self.path(signer + ".crt"), "-CAkey", self.path(signer + ".key")]
+        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def sign(self, name, subject, usage, hosts=None):
+        """Make name.key and name.crt for a server (with hosts) or a client."""
+        extensions = ["basicConstraints=critical,CA:FALSE", "extendedKeyUsage=" + usage]
+        if hosts:
+            extensions.append("subjectAltName=" + hosts)
+        self.make(name, subject, extensions, signer="ca")
+
+    def base64(self, name):
+        with open(self.path(name), "rb") as file:
+            return base64.b64encode(file.read()).decode()
+
+
+def die_with_parent():
+    """In the child: be killed when the process that started it is gone."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+class Service:
+    """One server process, its log file, and how to end it."""
+
+    def __init__(self, name, command, log_dir):
+        self.name = name
+        self.log_path = os.path.join(log_dir, name + ".log")
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.lower().endswith("_proxy")}
+        with open(self.log_path, "ab") as log:
+            # Apart from the terminal: Ctrl-C is for the tests, which end the servers in order.
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log, env=environment, start_new_session=True,
+                                            preexec_fn=die_with_parent)
+
+    def wait_until(self, is_ready):
+        """Poll is_ready, which may fail to connect, until it says yes."""
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise RuntimeError("%s ended with %d:\n%s" % (self.name, self.process.returncode,
+                                                             self.log_tail()))
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                if is_ready():
+                    return
+            time.sleep(0.02)
+        raise RuntimeError("%s not ready in %d s:\n%s" % (self.name, START_TIMEOUT_S,
+                                                         self.log_tail()))
+
+    def is_running(self):
+        return self.process.poll() is None
+
+    def stop(self):
+        """End it politely, or by force when that takes too long. Returns its exit status."""
+        if self.is_running():
+            self.process.terminate()
+            try:
+                self.process.wait(STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        return self.process.wait()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def log_tail(self, lines=12):
+        with open(self.log_path, errors="replace") as file:
+            return "".join(file.readlines()[-lines:])
+
+
+def http_get(port, path, tls=None, headers=None):
+    """(status, body) of one GET to 127.0.0.1 on a connection of its own."""
+    if tls:
+        connection = http.client.HTTPSConnection("127.0.0.1", port, context=tls, timeout=10)
+    else:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    with contextlib.closing(connection):
+        connection.request("GET", path, headers=headers or {})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
+class Users:
+    """Who may talk to the API server, by token."""
+
+    GROUPS = {"admin": "system:masters", "system:kube-scheduler": "", "topofit": ""}
+
+    def __init__(self, path):
+        self.path = path
+        self.tokens = {user: secrets.token_hex(16) for user in self.GROUPS}
+        with open(path, "w") as file:
+            for user, groups in self.GROUPS.items():
+                file.write('%s,%s,uid-%s,"%s"\n' % (self.tokens[user], user, user, groups))
+
+
+def shipped(*names):
+    """The text of a file under deploy/, so that the tests run what users install."""
+    with open(os.path.join(HERE, "..", "..", "deploy", *names)) as file:
+        return file.read()
+
+
+def daemon_rules():
+    """What the chart lets the daemon do: the rules of its first ClusterRole."""
+    text = shipped("chart", "templates", "rbac.yaml").split("\n---", 1)[0]
+    found = re.findall(r"- apiGroups: \[(.*)\]\s+resources: \[(.*)\]\s+verbs: \[(.*)\]", text)
+    if not found:
+        raise RuntimeError("no rules found in the chart's rbac.yaml")
+    return [{"apiGroups": [groups.strip('"')], "resources": resources.split(", "),
+             "verbs": verbs.split(", ")} for groups, resources, verbs in found]
+
+
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: e2e
+clusters:
+- name: e2e
+  cluster:
+    server: https://127.0.0.1:%(port)d
+    %(authority)s
+contexts:
+- name: e2e
+  context:
+    cluster: e2e
+    user: %(user)s
+users:
+- name: %(user)s
+  user:
+    %(credentials)s
+"""
+
+class ControlPlane:
+    """etcd, kube-apiserver and, once asked for, a kube-scheduler that asks an extender."""
+
+    def __init__(self, bin_dir):
+        self.bin_dir = bin_dir
+        self.directory = tempfile.mkdtemp(prefix="topofit-e2e-")
+        self.ports = PortPool()
+        self.services = []
+        self.admin = None
+        self.extender_port = self.ports.take()
+        self.scheduler_port = self.ports.take()
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def path(self, *names):
+        return os.path.join(self.directory, *names)
+
+    def start(self):
+        self.authority = Authority(self.path("pki"))
+        self.authority.sign("apiserver", "/CN=kube-apiserver", "serverAuth",
+                            "IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc")
+        self.authority.sign("topofit", "/CN=topofit", "clientAuth")
+        self.authority.sign("service-accounts", "/CN=service-accounts", "clientAuth")
+        self.users = Users(self.path("tokens.csv"))
+        etcd_port = self.start_etcd()
+        self.start_apiserver(etcd_port)
+        self.grant_daemon()
+
+    def run(self, name, command):
+        service = Service(name, [os.path.join(self.bin_dir, name)] + command, self.directory)
+        self.services.append(service)
+        return service
+
+    def start_etcd(self):
+        port, peer_port = self.ports.take(), self.ports.take()
+        client, peer = "http://127.0.0.1:%d" % port, "http://127.0.0.1:%d" % peer_port
+        self.run("etcd", [
+            "--name=e2e", "--data-dir=" + self.path("etcd"), "--unsafe-no-fsync",
+            "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+            "--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
+            "--initial-cluster=e2e=" + peer, "--log-level=warn",
+        ]).wait_until(lambda: http_get(port, "/health")[0] == 200)
+        return port
+
+    def start_apiserver(self, etcd_port):
+        self.api_port = self.ports.take()
+        pki = self.authority.path
+        service = self.run("kube-apiserver", [
+            "--etcd-servers=http://127.0.0.1:%d" % etcd_port,
+            "--bind-address=127.0.0.1", "--secure-port=%d" % self.api_port,
+            "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+            "--tls-cert-file=" + pki("apiserver.crt"),
+            "--tls-private-key-file=" + pki("apiserver.key"),
+            "--client-ca-file=" + pki("ca.crt"), "--token-auth-file=" + self.users.path,
+            "--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            "--service-account-key-file=" + pki("service-accounts.crt"),
+            "--service-account-signing-key-file=" + pki("service-accounts.key"),
+            # Without a controller manager nobody makes service accounts or takes taints away.
+            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+        ])
+        self.admin = KubeApi(self.api_port, pki("ca.crt"), self.users.tokens["admin"])
+        ready = {"Authorization": "Bearer " + self.admin.token}
+        service.wait_until(
+            lambda: http_get(self.api_port, "/readyz", self.admin.tls, ready)[0] == 200)
+
+    def grant_daemon(self):
+        rbac = "/apis/rbac.authorization.k8s.io/v1/"
+        self.admin.create(rbac + "clusterroles", {"metadata": {"name": "topofit"},
+                                                  "rules": daemon_rules()})
+        self.admin.create(rbac + "clusterrolebindings", {
+            "metadata": {"name": "topofit"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                        "name": "topofit"},
+            "subjects": [{"kind": "User", "name": "topofit"}]})
+
+    def kubeconfig(self, user):
+        """A kubeconfig with a token and files."""
+        return self.write_kubeconfig(
+            user + "-token.kubeconfig", user,
+            "certificate-authority: " + self.authority.path("ca.crt"),
+            ["token: " + self.users.tokens[user]])
+
+    def kubeconfig_with_certificate(self, user):
+        """A kubeconfig with a client certificate, everything inside it."""
+        return self.write_kubeconfig(
+            user + "-certificate.kubeconfig", user,
+            "certificate-authority-data: " + self.authority.base64("ca.crt"),
+            ["client-certificate-data: " + self.authority.base64(user + ".crt"),
+             "client-key-data: " + self.authority.base64(user + ".key")])
+
+    def write_kubeconfig(self, name, user, authority, credentials):
+        path = self.path(name.replace(":", "-"))
+        with open(path, "w") as file:
+            file.write(KUBECONFIG % {"port": self.api_port, "authority": authority, "user": user,
+                                     "credentials": "\n    ".join(credentials)})
+        return path
+
+    def scheduler_config(self):
+        """The configuration that we ship, with what is particular to this run."""
+        text = shipped("scheduler-config.yaml")
+        for theirs, ours in (
+                ("kubeconfig: /etc/kubernetes/scheduler.conf",
+                 "kubeconfig: %s\n  qps: 1000\n  burst: 2000"
+                 % self.kubeconfig("system:kube-scheduler")),
+                ("leaderElect: true", "leaderElect: false"),
+                ("http://127.0.0.1:9901", "http://127.0.0.1:%d" % self.extender_port)):
+            if text.count(theirs) != 1:
+                raise RuntimeError("scheduler-config.yaml must have %r once" % theirs)
+            text = text.replace(theirs, ours)
+        # By default a pod waits up to 10 s between attempts; the tests have no such time.
+        return text + "podInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 2\n"
+
+    def start_scheduler(self):
+        config = self.path("scheduler.yaml")
+        with open(config, "w") as file:
+            file.write(self.scheduler_config())
+        self.run("kube-scheduler", [
+            "--config=" + config, "--bind-address=127.0.0.1",
+            "--secure-port=%d" % self.scheduler_port,
+            "--authentication-tolerate-lookup-failure=true",
+            "--authorization-always-allow-paths=/readyz,/metrics",
+        ]).wait_until(lambda: self.scheduler_get("/readyz")[0] == 200)
+
+    def scheduler_get(self, path):
+        # Its certificate is self-signed at every start.
+        return http_get(self.scheduler_port, path, ssl._create_unverified_context())
+
+    def scheduling_attempts(self):
+        """How often the scheduler has tried to place a pod; each try asks the extender."""
+        total = 0
+        for line in self.scheduler_get("/metrics")[1].splitlines():
+            if line.startswith("scheduler_schedule_attempts_total{"):
+                total += int(float(line.rsplit(" ", 1)[1]))
+        return total
+
+    def stop(self):
+        if self.admin:
+            self.admin.close()
+        # What they would write down is thrown away, and a last watch would keep the server waiting.
+        for service in reversed(self.services):
+            service.kill()
+        self.services.clear()
+        self.ports.release_all()
+        if os.environ.get("E2E_KEEP"):
+            print("e2e: logs kept in " + self.directory, file=sys.stderr)
+        else:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+
+_shared = None
+
+
+def shared():
+    """The control plane of this test run; started at the first call, stopped at exit."""
+    global _shared
+    if _shared is None:
+        # As Ctrl-C, so that unittest ends and what is registered here still runs.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        plane = ControlPlane(os.environ["KUBE_BIN_DIR"])
+        atexit.register(plane.stop)
+        plane.start_scheduler()
+        _shared = plane
+    return _shared

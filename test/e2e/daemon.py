@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program under test: `topofit serve` as a process, and what its admin port tells."""
+
+import http.client
+import json
+import os
+import time
+
+import controlplane
+
+
+class Topofit:
+    """One daemon at a time, always on the ports that the scheduler was told."""
+
+    def __init__(self, plane, kubeconfig=None):
+        self.plane = plane
+        self.kubeconfig = kubeconfig or plane.kubeconfig("topofit")
+        self.admin_port = plane.ports.take()
+        self.service = None
+        self.start()
+
+    def start(self):
+        """Start it and wait until it says that it is ready."""
+        self.service = controlplane.Service("topofit", [
+            os.environ["TOPOFIT"], "serve", "--kubeconfig", self.kubeconfig,
+            "--listen", "127.0.0.1:%d" % self.plane.extender_port,
+            "--admin-listen", "127.0.0.1:%d" % self.admin_port], self.plane.directory)
+        self.plane.services.append(self.service)
+        self.service.wait_until(
+            lambda: controlplane.http_get(self.admin_port, "/readyz")[0] == 200)
+
+    def kill9(self):
+        """As a crash does: no chance to write anything down."""
+        self.service.kill()
+        self.plane.services.remove(self.service)
+        self.service = None
+
+    def start_if_down(self):
+        if self.service is None or not self.service.is_running():
+            self.start()
+
+    def restart_after_kill9(self):
+        self.kill9()
+        self.start()
+
+    def stop(self):
+        """As systemd and kubelet do. A daemon that ends badly is an error."""
+        if self.service is None:
+            return
+        self.check_running()
+        self.plane.services.remove(self.service)
+        status = self.service.stop()
+        if status != 0:
+            raise AssertionError("topofit ended with %d:\n%s" % (status,
+                                                                self.service.log_tail(40)))
+
+    def check_running(self):
+        if self.service and not self.service.is_running():
+            raise AssertionError("topofit ended by itself with %d:\n%s" % (
+                self.service.process.returncode, self.service.log_tail(40)))
+
+    def get(self, path):
+        """(status, decoded answer) of the admin port."""
+        status, body = controlplane.http_get(self.admin_port, path)
+        return status, json.loads(body) if body[:1] in "{[" else body
+
+    def pod(self, name, namespace="default"):
+        """The decision record of one pod, or {} while there is none."""
+        status, answer = self.get("/debug/pods/%s/%s" % (namespace, name))
+        return answer if status == 200 else {}
+
+    def node_names(self):
+        return {node["name"] for node in self.get("/debug/nodes")[1]["items"]}
+
+    def uses(self):
+        """{device: (memory MiB, cores, tenants)} of the devices in use, as the ledger has it."""
+        found = {}
+        for name in self.node_names():
+            status, node = self.get("/debug/nodes/" + name)
+            if status == 404:  # gone in between
+                continue
+            for device in node["devices"]:
+                use = tuple(device[what]["used"] for what in ("memoryMiB", "cores", "slots"))
+                if any(use):
+                    found[device["id"]] = use
+        return found
+
+    def wait(self, what, ask, wanted, timeout_s=15):
+        """Poll until ask() == wanted(); the daemon follows the API server a moment later."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                answer = ask()
+            except (OSError, http.client.HTTPException) as error:
+                raise AssertionError("%s: %s\n%s" % (what, error, self.service.log_tail()))
+            if answer == wanted():
+                return
+            if time.monotonic() > deadline:
+                raise AssertionError("%s: not within %d s\nwanted %.800s\nthe daemon has %.800s"
+                                     % (what, timeout_s, wanted(), answer))
+            time.sleep(0.02)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a watcher of the pods, as kubelet is one, may rely on."""
+
+import unittest
+
+import pods
+import wirings
+from cluster_case import ClusterCase
+
+
+class Atomic(ClusterCase):
+
+    def test_watch_never_shows_a_node_name_without_the_allocation(self):
+        self.add_nodes(*[wirings.wired_node("node-%d" % number, wirings.ALL[number % 4])
+                         for number in range(8)])
+        new = [pods.pod("p%d" % number, pods.limits(1 + number % 2)) for number in range(30)]
+        self.create(*new)
+        self.wait_all_bound(len(new))
+        self.assertEqual(len(self.watch.seen_bound), len(new))
+        self.assertEqual(self.watch.violations, [])
+
+    def test_pod_without_gpus_is_placed_without_the_daemon(self):
+        self.add_nodes(wirings.bare_node("plain", 0))
+        state = self.place(pods.pod("plain", {}))
+        self.assertNotIn(pods.ALLOCATION, state["metadata"].get("annotations", {}))
+
+
+class Credentials(ClusterCase):
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.topofit.stop()
+        cls.topofit.kubeconfig = cls.plane.kubeconfig_with_certificate("topofit")
+        cls.topofit.start()
+
+    def test_kubeconfig_with_an_embedded_client_certificate_serves(self):
+        self.add_nodes(wirings.wired_node("node", wirings.HGX_H100))
+        self.place(pods.pod("p", pods.limits(1)))
+        self.assert_rightly_booked(self.states())
+
+
+if __name__ == "__main__":
+    unittest.main()

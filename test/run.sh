@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs what is missing, builds, and runs all tests that can run on this machine.
+set -eu
+cd "$(dirname "$0")/.."
+
+usage() {
+    cat <<'EOF'
+usage: sh test/run.sh [OPTION...]
+
+  --only PART[,PART]   run only these parts: unit, e2e, chart
+  --sanitize LIST      build with sanitizers: address,undefined or thread
+  --require-all        a part that cannot run here is a failure
+  --no-install         do not install packages
+  -h, --help           this text
+
+Parts: unit (unit, property, golden, layer and documentation tests), e2e (against a real
+kube-apiserver and kube-scheduler; needs Go or KUBE_BIN_DIR, and python3), chart (the Helm chart
+and the manifests; needs npm and pip).
+Environment: BUILD_DIR (default build, or build-SANITIZERS), CC, JOBS (default: all processors).
+EOF
+}
+
+die() {
+    echo "test/run.sh: $*" >&2
+    exit 2
+}
+
+only=unit,e2e,chart
+sanitize=
+require_all=no
+install=yes
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help) usage && exit 0 ;;
+    --only) only=${2:?--only needs a list of parts} && shift ;;
+    --only=*) only=${1#*=} ;;
+    --sanitize) sanitize=${2:?--sanitize needs a list} && shift ;;
+    --sanitize=*) sanitize=${1#*=} ;;
+    --require-all) require_all=yes ;;
+    --no-install) install=no ;;
+    *) usage >&2 && exit 2 ;;
+    esac
+    shift
+done
+for part in $(echo "$only" | tr , ' '); do
+    case $part in
+    unit | e2e | chart) ;;
+    *) die "no part is called '$part' (unit, e2e, chart)" ;;
+    esac
+done
+
+jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)}
+build=${BUILD_DIR:-build${sanitize:+-$(echo "$sanitize" | tr , -)}}
+case $build in
+/*) ;;
+*) build=$PWD/$build ;;
+esac
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+began=$(date +%s)
+say() { printf '\n== %s (%d s)\n' "$*" $(($(date +%s) - began)); }
+
+wanted() {
+    case ,$only, in
+    *,"$1",*) return 0 ;;
+    *) return 1 ;;
+    esac
+}
+
+ran=
+failed=
+left_out=
+
+# A part that cannot run here says "... left out: why" in one line and succeeds.
+run_part() { # name, command...
+    name=$1
+    shift
+    wanted "$name" || return 0
+    say "$name"
+    {
+        status=0
+        "$@" 2>&1 || status=$?
+        echo $status >"$scratch/status"
+    } | tee "$scratch/output"
+    if [ "$(cat "$scratch/status")" != 0 ]; then
+        failed="$failed $name"
+    elif grep -q ' left out: ' "$scratch/output"; then
+        left_out="$left_out $name"
+    else
+        ran="$ran $name"
+    fi
+}
+
+configure_and_build() {
+    cmake -S . -B "$build" -G Ninja -DSANITIZE="$sanitize" >"$scratch/cmake.log" 2>&1 || {
+        cat "$scratch/cmake.log"
+        return 1
+    }
+    cmake --build "$build" --parallel "$jobs"
+}
+
+run_unit() {
+    ctest --test-dir "$build" --output-on-failure --parallel "$jobs"
+}
+
+if [ $install = yes ]; then
+    say "packages"
+    sh deploy/install-deps.sh build test
+fi
+say "build in $build"
+configure_and_build
+
+BUILD_DIR=$build
+TOPOFIT=$build/topofit
+export BUILD_DIR TOPOFIT
+run_part unit run_unit
+run_part e2e sh test/e2e/run.sh
+run_part chart sh test/chart/run.sh
+
+if [ $require_all = yes ]; then
+    failed="$failed$left_out"
+fi
+say "passed:${ran:- nothing}; left out:${left_out:- nothing}; failed:${failed:- nothing}"
+[ -z "$failed" ]

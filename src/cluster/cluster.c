@@ -163,17 +163,14 @@ void cluster_forget_holding(struct cluster *cluster, const char *uid)
 /* Make the ledger say what a bound pod says. */
 static void hold(struct cluster *cluster, const struct pod *pod)
 {
-    struct holding *holding = ledger_find(cluster->ledger, pod->uid);
     bool recorded = has_valid_record(pod);
     unsigned unattributed = recorded ? 0 : count_unattributed(pod);
-    bool holds = recorded || unattributed > 0;
+    struct holding *holding;
 
-    /* Most pods of a cluster are of no concern: they must not make plans on their node stale. */
-    if (holding == NULL && !holds)
-        return;
     /* It may have been reserved elsewhere than where the pod is now bound. */
     cluster_forget_holding(cluster, pod->uid);
-    if (!holds)
+    /* Most pods of a cluster are of no concern: they must not make plans on their node stale. */
+    if (!recorded && unattributed == 0)
         return;
     holding =
         ledger_enter(cluster->ledger, pod, pod->node, recorded ? &pod->record : NULL, unattributed);

@@ -123,7 +123,7 @@ static void read_links(const json_t *links, struct node *node, struct peer_graph
         /* Links to devices that are not there are ignored: a card was replaced. */
         if (!read_link(json, &link))
             node_note_problem(node, KEY_TOPOLOGY ": link %zu left out: not readable", i);
-        else if (a >= 0 && b >= 0 && a != b)
+        else if (a >= 0 && b >= 0)
             peers_note_link(graph, (unsigned)a, (unsigned)b, &link);
     }
 }

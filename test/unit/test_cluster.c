@@ -50,6 +50,16 @@ static void test_cluster_remove_pod__f28_an_old_event_leaves_the_namesake_alone(
     assert_string_equal(found->uid, "2");
 }
 
+static void test_cluster_put_pod__what_a_pod_no_longer_says_is_given_back(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+
+    (void)state;
+    cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", "GPU-0", 1000));
+    cluster_put_pod(cluster, small_pod("a", "1", 1000));
+    assert_int_equal(small_used_mib(cluster), 0);
+}
+
 static void test_cluster_put_pod__a_uid_told_twice_belongs_to_the_last_pod(void **state)
 {
     AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
@@ -281,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cluster_put_pod__f28_the_devices_are_free_however_the_pod_ends),
         cmocka_unit_test(test_cluster_remove_pod__f28_an_old_event_leaves_the_namesake_alone),
+        cmocka_unit_test(test_cluster_put_pod__what_a_pod_no_longer_says_is_given_back),
         cmocka_unit_test(test_cluster_put_pod__a_uid_told_twice_belongs_to_the_last_pod),
         cmocka_unit_test(test_cluster_put_pod__f29_a_terminating_pod_holds_until_it_is_gone),
         cmocka_unit_test(test_cluster_put_pod__f10_counts_less_when_the_init_steps_have_ended),

@@ -149,6 +149,31 @@ static void test_decide_node__f16_load_comes_before_the_order_of_sockets(void **
     }
 }
 
+static void test_decide_node__who_spreads_takes_idle_devices_before_sparing_pairs(void **state)
+{
+    struct decide_policy spread = policy_of(TOPOLOGY_SOFT, PACKING_SPREAD);
+    AUTO(node_unref_pointer) struct node *node = node_8gpu_pairs("n1");
+    struct node_use use = use_none(node);
+
+    (void)state;
+    use_take(&use, node, 4, 81920, 100, ISOLATION_SHARED);
+    use_take(&use, node, 5, 1000, 0, ISOLATION_SOFT); /* would damage nothing */
+    assert_int_not_equal(take(node, &use, (struct wish){.count = 1, .mib = 10}, &spread),
+                         mask_of(5));
+}
+
+static void test_decide_node__who_spreads_sets_takes_idle_devices(void **state)
+{
+    struct decide_policy spread = policy_of(TOPOLOGY_SOFT, PACKING_SPREAD);
+    AUTO(node_unref_pointer) struct node *node = node_8gpu_nvswitch("n1");
+    struct node_use use = use_none(node);
+    const struct wish wish = {.count = 4, .mib = 40960};
+    device_mask first = take(node, &use, wish, &spread);
+
+    (void)state;
+    assert_int_equal(take(node, &use, wish, &spread) & first, 0);
+}
+
 /* --- topology -----------------------------------------------------------------------------------
  */
 
@@ -353,6 +378,8 @@ int main(void)
         cmocka_unit_test(test_decide_node__f05_admits_as_many_as_the_device_holds),
         cmocka_unit_test(test_decide_node__f11_the_same_part_of_several_cards),
         cmocka_unit_test(test_decide_node__f16_load_comes_before_the_order_of_sockets),
+        cmocka_unit_test(test_decide_node__who_spreads_takes_idle_devices_before_sparing_pairs),
+        cmocka_unit_test(test_decide_node__who_spreads_sets_takes_idle_devices),
         cmocka_unit_test(test_decide_node__hard_topology_tells_not_now_from_never),
         cmocka_unit_test(test_decide_node__hard_topology_on_a_node_that_tells_nothing),
         cmocka_unit_test(test_decide_topology_rule__pods_override_but_off_stays_off),

@@ -190,6 +190,24 @@ static void test_decide_node__what_is_hard_to_place_is_placed_first(void **state
     }
 }
 
+/* Two devices of 1000 MiB go first, and the first device is too full for the other ask then. */
+static void test_decide_node__tries_another_order_when_an_ask_finds_no_place(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n1", 3, 3000, 10);
+    AUTO(request_clear) struct request request;
+    struct node_use use = use_none(node);
+    struct plan plan;
+
+    (void)state;
+    node->devices[0].memory_mib = 10000;
+    request_init(&request);
+    request_wish(&request, (struct wish){.count = 2, .mib = 1000});
+    request_wish(&request, (struct wish){.count = 1, .mib = 9500});
+    plan = must_plan(node, &use, &request, PACKING_BINPACK, TOPOLOGY_OFF);
+    assert_int_equal(plan.sets[0], 0x6);
+    assert_int_equal(plan.sets[1], 0x1);
+}
+
 static void test_decide_node__apps_stay_on_the_devices_of_the_steps(void **state)
 {
     AUTO(node_unref_pointer) struct node *node = node_plain("n1", 4, 16384, 10);
@@ -253,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_decide_node__whole_devices_go_before_fractions),
         cmocka_unit_test(test_decide_node__the_phase_with_most_devices_is_planned_first),
         cmocka_unit_test(test_decide_node__what_is_hard_to_place_is_placed_first),
+        cmocka_unit_test(test_decide_node__tries_another_order_when_an_ask_finds_no_place),
         cmocka_unit_test(test_decide_node__apps_stay_on_the_devices_of_the_steps),
         cmocka_unit_test(test_decide_node__steps_start_from_the_devices_of_the_apps),
         cmocka_unit_test(test_decide_node__a_device_the_pod_has_is_no_loss_to_others),

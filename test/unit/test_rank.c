@@ -17,6 +17,7 @@ static void fill_at_random(uint64_t *chance, struct ranked_node *nodes, size_t c
                                  .kept = !chance_one_in(chance, 4),
                                  .tier = (enum tier)chance_below(chance, 4),
                                  .quality_0_100 = (uint8_t)(chance_below(chance, 3) * 50),
+                                 .broken = (uint8_t)chance_below(chance, 3),
                                  .packing_per_mille = (uint16_t)(chance_below(chance, 5) * 100),
                                  .score_0_10 = -1};
     }

@@ -38,7 +38,6 @@ struct node_state {
 /* An immutable picture of all nodes, ordered by name. */
 struct snapshot {
     unsigned references;
-    uint64_t generation;
     size_t count;
     struct node_state *states[];
 };

@@ -35,6 +35,7 @@ struct allocated_container {
 
 struct allocation {
     char *node;
+    char *pod_uid; /* whose record it is; "" when it does not say */
     struct allocated_container *containers; /* all containers of the pod, in order */
     size_t container_count;
     enum tier tier; /* worst tier inside a container's set; TIER_INTERCONNECT for single devices */

@@ -142,10 +142,13 @@ static unsigned count_unattributed(const struct pod *pod)
     return count;
 }
 
-/* A record that names another node was copied from elsewhere: it tells nothing of this pod. */
+/* A record of another pod or node was copied, with a manifest say: it tells nothing of this pod. */
 static bool has_valid_record(const struct pod *pod)
 {
-    return pod->has_record && strcmp(pod->record.node, pod->node) == 0;
+    const struct allocation *record = &pod->record;
+
+    return pod->has_record && strcmp(record->node, pod->node) == 0 &&
+           (record->pod_uid[0] == '\0' || strcmp(record->pod_uid, pod->uid) == 0);
 }
 
 void cluster_forget_holding(struct cluster *cluster, const char *uid)
@@ -341,7 +344,7 @@ struct snapshot *cluster_snapshot(struct cluster *cluster)
     LOCK(cluster);
     if (cluster->current != NULL)
         return snapshot_ref(cluster->current);
-    cluster->current = snapshot_new(map_count(cluster->nodes), cluster->last_version);
+    cluster->current = snapshot_new(map_count(cluster->nodes));
     while (map_next(cluster->nodes, &at))
         snapshot_add(cluster->current, at.value);
     snapshot_sort(cluster->current);

@@ -31,11 +31,11 @@ void node_state_unref(struct node_state *state)
     free(state);
 }
 
-struct snapshot *snapshot_new(size_t capacity, uint64_t generation)
+struct snapshot *snapshot_new(size_t capacity)
 {
     struct snapshot *snapshot = xmalloc(sizeof *snapshot + capacity * sizeof(struct node_state *));
 
-    *snapshot = (struct snapshot){.references = 1, .generation = generation};
+    *snapshot = (struct snapshot){.references = 1};
     return snapshot;
 }
 

@@ -14,7 +14,7 @@ struct node_state *node_state_ref(struct node_state *state);
 void node_state_unref(struct node_state *state);
 
 /* A snapshot with room for `capacity` states and one reference. */
-struct snapshot *snapshot_new(size_t capacity, uint64_t generation);
+struct snapshot *snapshot_new(size_t capacity);
 
 /* Append a state (a new reference is taken); sort when all are in. */
 void snapshot_add(struct snapshot *snapshot, struct node_state *state);

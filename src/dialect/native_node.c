@@ -81,6 +81,15 @@ static bool read_healthy(struct entry *entry)
     return value == NULL || json_is_true(value);
 }
 
+static bool has_index(const struct node *node, unsigned index)
+{
+    for (unsigned i = 0; i < node->device_count; i++) {
+        if (node->devices[i].index == index)
+            return true;
+    }
+    return false;
+}
+
 static void set_text(char **field, const char *value)
 {
     free(*field);
@@ -105,6 +114,8 @@ static void read_device(struct entry *entry, const struct class_table *classes)
 
     if (id[0] == '\0' || node_find_device(entry->node, id) >= 0)
         fail(entry, "id", "present and unique");
+    if (has_index(entry->node, fields.index))
+        fail(entry, "index", "unique");
     if (entry->failed)
         return;
     device = node_add_device(entry->node, id);
@@ -159,10 +170,14 @@ static void read_cordoned(const char *list, struct node *node)
     char id[ID_MAX + 1];
 
     while (text_next_item(&list, id, sizeof id)) {
-        int position = node_find_device(node, id);
+        bool found = false;
 
-        if (position >= 0)
-            node->devices[position].cordoned = true;
+        for (unsigned i = 0; i < node->device_count; i++) {
+            if (text_equal_nocase(node->devices[i].id, id))
+                found = node->devices[i].cordoned = true;
+        }
+        if (!found)
+            node_note_problem(node, KEY_CORDONED ": there is no device %s", id);
     }
 }
 

@@ -118,7 +118,7 @@ static int read_containers(const json_t *root, struct allocation *out, struct er
 static int read_record(const json_t *root, struct allocation *out, struct error *err)
 {
     long long version = 0, tier = 0;
-    const char *node = NULL;
+    const char *node = NULL, *pod_uid = "";
 
     if (read_number(root, "version", INT32_MAX, &version, err) < 0)
         return -(int)err->code;
@@ -127,8 +127,12 @@ static int read_record(const json_t *root, struct allocation *out, struct error 
     if (read_string(root, "node", &node, err) < 0 ||
         read_number(root, "tier", TIER_COUNT - 1, &tier, err) < 0)
         return -(int)err->code;
+    if (json_object_get(root, "podUID") != NULL && read_string(root, "podUID", &pod_uid, err) < 0)
+        return -(int)err->code;
     free(out->node);
     out->node = xstrdup(node);
+    free(out->pod_uid);
+    out->pod_uid = xstrdup(pod_uid);
     out->tier = (enum tier)tier;
     out->degraded = json_is_true(json_object_get(root, "degraded"));
     return read_containers(root, out, err);
@@ -195,6 +199,10 @@ void native_write_record(const struct allocation *allocation, struct kube_pairs 
 
     buf_addf(&out, "{\"version\":%d,\"node\":", RECORD_VERSION);
     buf_add_json_string(&out, allocation->node);
+    if (allocation->pod_uid[0] != '\0') {
+        buf_add_text(&out, ",\"podUID\":");
+        buf_add_json_string(&out, allocation->pod_uid);
+    }
     buf_addf(&out, ",\"tier\":%d,\"degraded\":%s,\"containers\":[", (int)allocation->tier,
              allocation->degraded ? "true" : "false");
     for (size_t i = 0; i < allocation->container_count; i++) {

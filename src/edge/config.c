@@ -274,25 +274,47 @@ static int read_key(struct config *config, const char *group, const struct yaml_
     return 0;
 }
 
+/* The length of the group's name at the beginning of a key. */
+static size_t group_length(const struct key *key)
+{
+    return strcspn(key->name, ".");
+}
+
 static bool is_group(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        const char *dot = strchr(keys[i].name, '.');
+        size_t length = group_length(&keys[i]);
 
-        if (strncmp(keys[i].name, name, (size_t)(dot - keys[i].name)) == 0 &&
-            name[dot - keys[i].name] == '\0')
+        if (strncmp(keys[i].name, name, length) == 0 && name[length] == '\0')
             return true;
     }
     return false;
 }
 
+static bool begins_group(size_t i)
+{
+    size_t length = group_length(&keys[i]) + 1;
+
+    return i == 0 || strncmp(keys[i].name, keys[i - 1].name, length) != 0;
+}
+
+static int refuse_group(const struct yaml_member *group, struct error *err)
+{
+    AUTO(buf_clear) struct buf known = buf_with_max(256);
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (begins_group(i))
+            buf_addf(&known, "%s%.*s", i > 0 ? ", " : "", (int)group_length(&keys[i]),
+                     keys[i].name);
+    }
+    return error_set(err, ERR_INVALID, "line %u, column %u: unknown group %.64s; there are %s",
+                     group->line, group->column, group->key, buf_text(&known));
+}
+
 static int read_group(struct config *config, const struct yaml_member *group, struct error *err)
 {
     if (!is_group(group->key))
-        return error_set(err, ERR_INVALID,
-                         "line %u, column %u: unknown group %.64s; there are extender, admin, "
-                         "kube, topology, packing, log",
-                         group->line, group->column, group->key);
+        return refuse_group(group, err);
     if (group->value->type != YAML_MAP)
         return error_set(err, ERR_INVALID, "line %u, column %u: %s must hold keys",
                          group->value->line, group->value->column, group->key);
@@ -384,17 +406,11 @@ void config_write_json(const struct config *config, struct buf *out)
 
 void config_write_yaml(const struct config *config, struct buf *out)
 {
-    const char *group = "";
-    size_t group_length = 0;
-
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        size_t length = strcspn(keys[i].name, ".");
+        size_t length = group_length(&keys[i]);
 
-        if (length != group_length || strncmp(group, keys[i].name, length) != 0) {
-            group = keys[i].name;
-            group_length = length;
-            buf_addf(out, "%.*s:\n", (int)length, group);
-        }
+        if (begins_group(i))
+            buf_addf(out, "%.*s:\n", (int)length, keys[i].name);
         buf_addf(out, "  # %s\n  %s: ", keys[i].purpose, keys[i].name + length + 1);
         write_value(config, &keys[i], out);
         buf_add_byte(out, '\n');

@@ -56,8 +56,22 @@ int embedded_each_object(const char *bytes, size_t length, kube_on_object on_obj
 /* The two sinks that the watch uses as well: a dump is a list that never changes again. */
 struct loading {
     struct reflector_sink nodes, pods;
-    size_t count; /* objects so far */
+    size_t count;     /* objects so far */
+    struct map *uids; /* of pods: "namespace/name", owned */
+    struct error err; /* the first thing that cannot be */
 };
+
+/* Two pods with one uid cannot both be true: the dump was edited. */
+static void note_uid(struct loading *loading, const struct kube_meta *meta)
+{
+    AUTO_FREE char *name = xasprintf("%s/%s", meta->namespace, meta->name);
+    const char *other = map_get(loading->uids, meta->uid);
+
+    if (other != NULL && strcmp(other, name) != 0 && loading->err.code == ERR_NONE)
+        error_set(&loading->err, ERR_INVALID, "pods %s and %s have the same uid %s", other, name,
+                  meta->uid);
+    free(map_put(loading->uids, meta->uid, steal_ptr(&name)));
+}
 
 static void load_object(void *ctx, struct kube_object *object)
 {
@@ -75,6 +89,7 @@ static void load_object(void *ctx, struct kube_object *object)
             object->pod.meta.uid =
                 xasprintf("%s/%s", object->pod.meta.namespace, object->pod.meta.name);
         }
+        note_uid(loading, &object->pod.meta);
     }
     sink->item(sink->ctx, object);
 }
@@ -84,18 +99,23 @@ int embedded_read(struct cluster *cluster, const struct class_table *classes, co
 {
     /* Problems are shown with the nodes; a file is read once, by somebody who looks. */
     struct intake *intake = intake_new(cluster, classes, &(struct intake_listener){0});
-    struct loading loading = {intake_nodes(intake), intake_pods(intake), 0};
+    struct loading loading = {.nodes = intake_nodes(intake),
+                              .pods = intake_pods(intake),
+                              .uids = map_new(&(struct hash_key){{0, 0}})};
     int result;
 
     loading.nodes.begin(loading.nodes.ctx);
     loading.pods.begin(loading.pods.ctx);
     result = embedded_each_object(bytes, length, load_object, &loading, err);
+    if (result == 0 && loading.err.code != ERR_NONE)
+        result = error_set(err, loading.err.code, "%s", loading.err.text);
     if (result == 0 && loading.count == 0)
         result = error_set(err, ERR_INVALID, "there is no node and no pod in it");
     if (result == 0) {
         loading.nodes.commit(loading.nodes.ctx);
         loading.pods.commit(loading.pods.ctx);
     }
+    map_free(loading.uids, free);
     intake_free(intake);
     return result;
 }

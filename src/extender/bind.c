@@ -199,6 +199,8 @@ static int reserve(struct binding *binding, struct allocation *out, struct error
         if (verdict.reason != REASON_OK)
             return error_set(err, ERR_CONFLICT, "%s", reason_text(verdict.reason));
         plan_allocation(&plan, state->node, &binding->pod->request, out);
+        free(out->pod_uid);
+        out->pod_uid = xstrdup(binding->pod->uid);
         if (cluster_reserve(extender->cluster, binding->pod, out, state, err) == 0)
             return 0;
         allocation_clear(out);

@@ -12,7 +12,7 @@
 
 void allocation_init(struct allocation *allocation)
 {
-    *allocation = (struct allocation){.node = xstrdup("")};
+    *allocation = (struct allocation){.node = xstrdup(""), .pod_uid = xstrdup("")};
 }
 
 void allocation_clear(struct allocation *allocation)
@@ -27,6 +27,7 @@ void allocation_clear(struct allocation *allocation)
     }
     free(allocation->containers);
     free(allocation->node);
+    free(allocation->pod_uid);
     *allocation = (struct allocation){0};
 }
 
@@ -56,8 +57,10 @@ struct allocated_device *allocation_add_device(struct allocated_container *conta
 
 void allocation_copy(const struct allocation *from, struct allocation *out)
 {
-    *out = (struct allocation){
-        .node = xstrdup(from->node), .tier = from->tier, .degraded = from->degraded};
+    *out = (struct allocation){.node = xstrdup(from->node),
+                               .pod_uid = xstrdup(from->pod_uid),
+                               .tier = from->tier,
+                               .degraded = from->degraded};
     for (size_t i = 0; i < from->container_count; i++) {
         const struct allocated_container *container = &from->containers[i];
         struct allocated_container *copy =
@@ -90,7 +93,8 @@ static bool container_equal(const struct allocated_container *a,
 
 bool allocation_equal(const struct allocation *a, const struct allocation *b)
 {
-    if (strcmp(a->node, b->node) != 0 || a->container_count != b->container_count)
+    if (strcmp(a->node, b->node) != 0 || strcmp(a->pod_uid, b->pod_uid) != 0 ||
+        a->container_count != b->container_count)
         return false;
     for (size_t i = 0; i < a->container_count; i++) {
         if (!container_equal(&a->containers[i], &b->containers[i]))

@@ -43,11 +43,12 @@ static void test_bind__the_job_names_the_pod_by_uid_and_carries_the_record(void 
     assert_string_equal(job->uid, "uid-p");
     assert_string_equal(job->node, "n1");
     assert_string_equal(job->record_key, "topofit.io/allocation");
-    assert_string_equal(bind_job_annotation(job, "topofit.io/allocation"),
-                        "{\"version\":1,\"node\":\"n1\",\"tier\":0,\"degraded\":false,"
-                        "\"containers\":[{\"name\":\"c0\",\"kind\":\"app\",\"devices\":[{\"id\":"
-                        "\"GPU-n1-0\",\"memoryMiB\":1000,\"cores\":30,\"slots\":1,"
-                        "\"mode\":\"soft\"}]}]}");
+    assert_string_equal(
+        bind_job_annotation(job, "topofit.io/allocation"),
+        "{\"version\":1,\"node\":\"n1\",\"podUID\":\"uid-p\",\"tier\":0,\"degraded\":false,"
+        "\"containers\":[{\"name\":\"c0\",\"kind\":\"app\",\"devices\":[{\"id\":"
+        "\"GPU-n1-0\",\"memoryMiB\":1000,\"cores\":30,\"slots\":1,"
+        "\"mode\":\"soft\"}]}]}");
     assert_string_equal(bind_job_annotation(job, "devices.topofit.io/c0"), "GPU-n1-0");
     assert_int_equal(job->annotation_count, 2);
 }

@@ -27,8 +27,23 @@ struct decide_policy decide_policy_default(void);
 struct topology_rule decide_topology_rule(const struct decide_policy *policy,
                                           const struct request *request);
 
+/* Devices tried at most in one search for a combination of a pod's asks on one node. */
+#define DECIDE_TRIALS_MAX 20000
+
 /*
  * Plan one pod on one node.
+ *
+ * One ask: exact. The node is kept when there is a set that amounts and topology allow (as far as
+ * gputopo is exact).
+ *
+ * Several asks are placed one after the other, hard ones first. When one finds no place that way,
+ * a search with backtracking follows, which is exact unless it has tried DECIDE_TRIALS_MAX devices,
+ * or use->unattributed is not 0 (then only one order of the asks is tried); and each ask is chosen
+ * anew beside the others, for links and packing. What is best over all asks together is not
+ * searched for.
+ *
+ * A refusal is curable exactly when the pod would be kept on the node without other pods, within
+ * the same limits. Where only the pod's own asks are in each other's way it is REASON_CONTAINERS.
  *
  * request  with asks and no problem.
  * use      of this node; use->device_count == node->device_count.

@@ -13,22 +13,34 @@
 #include "topofit/plan.h"
 #include "topofit/request.h"
 
-/* What the pod itself would hold on a device, beside the ask in question (earlier containers). */
+/* What the pod itself would hold on a device, beside the ask in question (other containers). */
 struct own_use {
     uint64_t memory_mib;
     uint32_t cores;
     uint16_t slots;
+    bool exclusive; /* one of its containers has all cores */
+};
+
+/* One ask on one node. */
+struct fit_question {
+    const struct node *node;
+    const struct node_use *use; /* of the other pods */
+    const struct request *request;
+    const struct ask *ask; /* of the request */
 };
 
 /*
  * The first obstacle for one more tenant on one device, or REASON_OK.
  *
  * position  of the device in the node.
- * own       what the pod's other containers already take there, or NULL for nothing.
+ * own       what the pod's other containers take of that device, or NULL for nothing.
  */
-enum reason gpufit_device(const struct node *node, const struct node_use *use, unsigned position,
-                          const struct request *request, const struct ask *ask,
+enum reason gpufit_device(const struct fit_question *question, unsigned position,
                           const struct own_use *own);
+
+/* The same, for a device where gpufit_device() found nothing incurable: only tenants matter. */
+enum reason gpufit_room(const struct fit_question *question, unsigned position,
+                        const struct own_use *own);
 
 /* Devices of a node by what stands in their way. */
 struct fit {
@@ -42,10 +54,10 @@ struct fit {
  * own      [node->device_count] or NULL.
  * out      numbers for the record, whatever the answer; out->reason is REASON_OK when there are
  *          enough, else the obstacle that stands in the way of most devices, a curable one only
- *          if evicting pods could free enough devices.
+ *          if evicting pods could free enough devices. REASON_CONTAINERS when only what `own` says
+ *          stands in the way.
  */
-struct fit gpufit_candidates(const struct node *node, const struct node_use *use,
-                             const struct request *request, const struct ask *ask,
-                             const struct own_use *own, struct verdict *out);
+struct fit gpufit_candidates(const struct fit_question *question, const struct own_use *own,
+                             struct verdict *out);
 
 #endif

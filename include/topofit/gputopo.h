@@ -9,7 +9,8 @@
  * More than one device, in this order: worst tier; bottleneck bandwidth; total bandwidth; closeness
  * by tiers; pairs on one NUMA node; what the free rest can still form (groups of 8, 4, 2, then the
  * link sum of the rest); preference; positions. One device: least damage to the free rest. Exact
- * up to 16 candidates, and up to 64 with bounds; where a limit is hit the choice says `degraded`.
+ * up to 16 candidates, and up to 64 within a limit of steps; where that is hit the choice says
+ * `degraded`. Each part of the search has its own limit, so the work of one choice is bounded.
  * docs/concepts/topology.md explains each rule and where it departs from TensorFusion.
  */
 #ifndef TOPOFIT_GPUTOPO_H
@@ -49,14 +50,21 @@ struct topology_question {
     bool preference_first; /* one device: preference before damage (spreading of fractions) */
 };
 
+/*
+ * Steps of one choice at most, among more than 16 candidates. A step is a small bounded piece of
+ * work, a microsecond or less.
+ */
+#define GPUTOPO_STEPS_MAX 300000
+
 struct topology_choice {
     device_mask set;          /* `count` devices; 0 when there are fewer candidates than wanted */
     enum tier tier;           /* worst pair; TIER_INTERCONNECT for a single device */
     bool satisfied;           /* the rule allows it */
-    bool degraded;            /* a limit of the search was hit */
+    bool degraded;            /* a limit of the search was hit: there may be a better set */
     uint16_t bottleneck_gbps; /* slowest pair; 0 for a single device */
     uint32_t total_gbps;      /* sum over pairs */
     uint8_t score_0_100;      /* by tier 75..99, 50..74, 25..49, 0..24; inside it by closeness */
+    uint32_t steps;           /* what it took; a memo keeps the figure of the first time */
 };
 
 /*
@@ -73,7 +81,13 @@ void gputopo_memo_free(struct gputopo_memo *memo);
  *
  * memo    may be NULL; only graphs with a serial are remembered.
  * out     always written. satisfied is false for too few candidates, and in hard mode above the
- *         allowed tier; the best set is there all the same.
+ *         allowed tier; the best set known is there all the same.
+ *
+ *         !satisfied && !degraded  no such set exists: with these candidates it never will
+ *         !satisfied && degraded   none was found, but there may be one: not a reason to call the
+ *                                  question impossible
+ *         satisfied                the set keeps the rule, degraded or not
+ *
  * source  docs/concepts/topology.md
  */
 void gputopo_choose(const struct topology_question *question, const struct topology_rule *rule,

@@ -27,7 +27,8 @@ struct plan {
 
 /*
  * Why a node is refused, with the numbers that the constant reason text leaves out.
- * `devices[r]` counts the node's devices for which r was the first obstacle.
+ * `devices[r]` counts the devices of the class asked for that have r as their first obstacle;
+ * devices of other classes are in none of the counts.
  */
 struct verdict {
     enum reason reason;        /* REASON_OK when the node is kept */

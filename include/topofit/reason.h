@@ -29,6 +29,8 @@
     X(PRODUCT, "ProductNotSelected", false, "GPU product not the one asked for") \
     X(DEVICE_TOO_SMALL, "DeviceTooSmall", false, "GPU smaller than the amount asked for") \
     X(PARTITIONS, "NoPartitions", false, "GPU offers no partitions") \
+    X(CONTAINERS, "ContainersDoNotFit", false, \
+      "the pod's containers do not fit on the node's GPUs together") \
     X(MEMORY, "InsufficientMemory", true, "not enough free GPU memory (MiB)") \
     X(CORES, "InsufficientCores", true, "not enough free GPU cores") \
     X(EXCLUSIVE, "ExclusiveTenant", true, "GPU cores held or wanted exclusively") \

@@ -19,6 +19,8 @@
 
 #define REQUEST_CONTAINERS_MAX 64 /* containers of one pod that are looked at */
 #define REQUEST_ASKS_MAX 32       /* asks of one pod */
+#define WORD_LIST_MAX 1000        /* words of one list */
+#define WORD_BYTES_MAX 256        /* bytes of one word */
 
 /* When a container runs. source docs/concepts/requests.md#phases */
 enum container_kind {
@@ -69,16 +71,34 @@ struct topology_demand {
     enum topology_source source;
 };
 
+/* Words that a person listed, sorted without regard to ASCII case, each once. Zeroed: empty. */
+struct word_list {
+    char **items;
+    size_t count;
+};
+
+/*
+ * Add a copy of a word; one that is there already is left out. return false when the list is full
+ * or the word is longer than WORD_BYTES_MAX.
+ */
+bool word_list_add(struct word_list *list, const char *word);
+
+/* Is the word in the list, case aside? */
+bool word_list_has(const struct word_list *list, const char *word);
+
+/* "a, b, c", cut to fit text[size]; "" for an empty list. */
+void word_list_join(const struct word_list *list, char *text, size_t size);
+
 struct request {
     struct container_request *containers; /* in pod order: init and sidecar first, then apps */
     size_t container_count;
     struct ask *asks; /* in container order */
     size_t ask_count;
     struct topology_demand topology;
-    enum isolation_mode isolation;       /* ISOLATION_NONE = not stated */
-    char *use_devices, *avoid_devices;   /* comma lists or NULL */
-    char *use_products, *avoid_products; /* comma lists or NULL */
-    char *problem;                       /* why the pod cannot be served as written, or NULL */
+    enum isolation_mode isolation;                 /* ISOLATION_NONE = not stated */
+    struct word_list use_devices, avoid_devices;   /* device ids; an empty list says nothing */
+    struct word_list use_products, avoid_products; /* words of product names; the same */
+    char *problem; /* why the pod cannot be served as written, or NULL */
 };
 
 void request_init(struct request *request);

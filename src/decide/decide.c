@@ -2,23 +2,12 @@
 /* decide - a plan for one pod on one node, or the reason why not. */
 #include "topofit/decide.h"
 
+#include "combine.h"
+#include "draft.h"
 #include "topofit/gpufit.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define ORDER_TRIES_MAX 4 /* orders in which the containers of a pod are placed */
-
-/* Everything that stays the same while one pod is planned on one node. */
-struct problem {
-    const struct node *node;
-    const struct node_use *use;
-    const struct request *request;
-    const struct decide_policy *policy;
-    struct topology_rule rule;
-    struct gputopo_memo *memo;
-};
 
 struct decide_policy decide_policy_default(void)
 {
@@ -48,145 +37,6 @@ struct topology_rule decide_topology_rule(const struct decide_policy *policy,
     if (demand->has_source)
         rule.source = demand->source;
     return rule;
-}
-
-/* --- the order of the asks ------------------------------------------------------------------- */
-
-static enum container_kind kind_of(const struct request *request, size_t ask)
-{
-    return request->containers[request->asks[ask].container].kind;
-}
-
-static bool runs_in(const struct request *request, size_t ask, size_t phase)
-{
-    return container_runs_in(kind_of(request, ask), request->asks[ask].container, phase);
-}
-
-/* Devices wanted in one phase, over all asks. */
-static unsigned phase_total(const struct request *request, size_t phase)
-{
-    unsigned total = 0;
-
-    for (size_t a = 0; a < request->ask_count; a++) {
-        if (runs_in(request, a, phase))
-            total += request->asks[a].count;
-    }
-    return total;
-}
-
-/* The phase that an ask is planned with: its own for an init container, else the main one. */
-static size_t home_phase(const struct request *request, size_t ask)
-{
-    return kind_of(request, ask) == CONTAINER_INIT ? request->asks[ask].container : PHASE_MAIN;
-}
-
-/*
- * Is ask a harder to place than b? The phase with most devices goes first, since the others can
- * reuse its devices; then whole devices, much memory, many devices.
- */
-static bool is_harder(const struct request *request, size_t a, size_t b)
-{
-    const struct ask *x = &request->asks[a], *y = &request->asks[b];
-    unsigned x_total = phase_total(request, home_phase(request, a));
-    unsigned y_total = phase_total(request, home_phase(request, b));
-    bool x_main = home_phase(request, a) == PHASE_MAIN;
-    bool y_main = home_phase(request, b) == PHASE_MAIN;
-
-    if (x_total != y_total)
-        return x_total > y_total;
-    if (x_main != y_main)
-        return x_main;
-    if (ask_is_whole(request, x) != ask_is_whole(request, y))
-        return ask_is_whole(request, x);
-    if (x->count != y->count)
-        return x->count > y->count;
-    if (x->memory != y->memory)
-        return x->memory > y->memory;
-    return a < b;
-}
-
-static void order_asks(const struct request *request, size_t order[REQUEST_ASKS_MAX])
-{
-    for (size_t i = 0; i < request->ask_count; i++) {
-        size_t at = i;
-
-        while (at > 0 && is_harder(request, i, order[at - 1])) {
-            order[at] = order[at - 1];
-            at--;
-        }
-        order[at] = i;
-    }
-}
-
-/* --- what the pod itself takes --------------------------------------------------------------- */
-
-/* What the pod's placed asks take of a device in one phase. */
-static struct own_use own_in_phase(const struct problem *problem, const struct plan *plan,
-                                   size_t phase, unsigned position)
-{
-    const struct request *request = problem->request;
-    const struct device *device = &problem->node->devices[position];
-    struct own_use own = {0};
-
-    for (size_t a = 0; a < request->ask_count; a++) {
-        if (!mask_has(plan->sets[a], position) || !runs_in(request, a, phase))
-            continue;
-        own.memory_mib += ask_memory_mib(request, &request->asks[a], device->memory_mib);
-        own.cores += ask_cores(request, &request->asks[a], device->cores);
-        own.slots++;
-    }
-    return own;
-}
-
-static void raise_own(struct own_use *own, const struct own_use *to)
-{
-    if (to->memory_mib > own->memory_mib)
-        own->memory_mib = to->memory_mib;
-    if (to->cores > own->cores)
-        own->cores = to->cores;
-    if (to->slots > own->slots)
-        own->slots = to->slots;
-}
-
-/* What of a device is taken while the ask runs (NULL: at any time) by the pod's placed asks. */
-static struct own_use own_beside(const struct problem *problem, const struct plan *plan,
-                                 const size_t *ask, unsigned position)
-{
-    const struct request *request = problem->request;
-    struct own_use own = {0};
-
-    for (size_t c = 0; c <= request->container_count; c++) {
-        size_t phase = c == request->container_count ? PHASE_MAIN : c;
-        struct own_use sum;
-
-        if (phase != PHASE_MAIN && request->containers[c].kind != CONTAINER_INIT)
-            continue;
-        if (ask != NULL && !runs_in(request, *ask, phase))
-            continue;
-        sum = own_in_phase(problem, plan, phase, position);
-        raise_own(&own, &sum);
-    }
-    return own;
-}
-
-/* Devices of placed asks that never run at the same time as this one. */
-static device_mask reusable(const struct problem *problem, const struct plan *plan, size_t ask)
-{
-    const struct request *request = problem->request;
-    device_mask mask = 0;
-
-    for (size_t a = 0; a < request->ask_count; a++) {
-        bool together = false;
-
-        for (size_t c = 0; c <= request->container_count && !together; c++) {
-            size_t phase = c == request->container_count ? PHASE_MAIN : c;
-
-            together = runs_in(request, a, phase) && runs_in(request, ask, phase);
-        }
-        if (!together)
-            mask |= plan->sets[a];
-    }
-    return mask;
 }
 
 /* --- one ask --------------------------------------------------------------------------------- */
@@ -226,7 +76,7 @@ static void ask_question(const struct problem *problem, const struct plan *plan,
                          device_mask candidates, struct topology_question *out)
 {
     const struct ask *wanted = &problem->request->asks[ask];
-    device_mask reuse = reusable(problem, plan, ask) & candidates;
+    device_mask reuse = draft_reusable(problem, plan, ask) & candidates;
     bool enough = mask_count(reuse) >= wanted->count;
     bool spreads = problem->policy->device_packing == PACKING_SPREAD &&
                    !ask_is_whole(problem->request, wanted);
@@ -244,7 +94,8 @@ static void ask_question(const struct problem *problem, const struct plan *plan,
 
 /*
  * An ask cannot be placed now. The verdict stays as it is when evicting pods could free a set that
- * meets the demand; else it says that the node never can, so that nobody is evicted for nothing.
+ * meets the demand, or may free one; else it says that the node never can, so that nobody is
+ * evicted for nothing.
  */
 static void judge_topology(const struct problem *problem, size_t ask, device_mask hopeful,
                            struct verdict *verdict)
@@ -255,7 +106,7 @@ static void judge_topology(const struct problem *problem, size_t ask, device_mas
     struct topology_choice best;
 
     gputopo_choose(&question, &problem->rule, problem->memo, &best);
-    if (best.satisfied)
+    if (best.satisfied || best.degraded)
         return;
     verdict->reason = best.tier == TIER_UNKNOWN ? REASON_TOPOLOGY_UNKNOWN : REASON_TOPOLOGY_NEVER;
     verdict->best_tier = best.tier;
@@ -271,6 +122,7 @@ static device_mask choose_by_topology(const struct problem *problem,
     uint8_t quality;
 
     gputopo_choose(question, &problem->rule, problem->memo, &choice);
+    plan->degraded = plan->degraded || choice.degraded;
     if (!choice.satisfied) {
         verdict->reason = REASON_TOPOLOGY;
         verdict->best_tier = choice.tier;
@@ -283,7 +135,6 @@ static device_mask choose_by_topology(const struct problem *problem,
         plan->tier = choice.tier;
     if (quality < plan->quality_0_100)
         plan->quality_0_100 = quality;
-    plan->degraded = plan->degraded || choice.degraded;
     return choice.set;
 }
 
@@ -291,6 +142,7 @@ static device_mask choose_by_topology(const struct problem *problem,
 static device_mask place(const struct problem *problem, size_t ask, struct plan *plan,
                          struct verdict *verdict)
 {
+    const struct fit_question wanted = draft_question(problem, ask);
     struct own_use own[DEVICE_MAX];
     uint16_t preference[DEVICE_MAX] = {0};
     struct topology_question question;
@@ -298,9 +150,8 @@ static device_mask place(const struct problem *problem, size_t ask, struct plan 
     device_mask set = 0;
 
     for (unsigned i = 0; i < problem->node->device_count; i++)
-        own[i] = own_beside(problem, plan, &ask, i);
-    fit = gpufit_candidates(problem->node, problem->use, problem->request,
-                            &problem->request->asks[ask], own, verdict);
+        own[i] = draft_own_beside(problem, plan, &ask, i);
+    fit = gpufit_candidates(&wanted, own, verdict);
     if (verdict->reason == REASON_OK) {
         packing_preferences(problem->node, problem->use, problem->policy->device_packing,
                             preference);
@@ -324,7 +175,7 @@ static uint16_t load_after(const struct problem *problem, const struct plan *pla
     device_mask counted = 0;
 
     for (unsigned i = 0; i < problem->node->device_count; i++) {
-        struct own_use own = own_beside(problem, plan, NULL, i);
+        struct own_use own = draft_own_beside(problem, plan, NULL, i);
 
         after.devices[i].memory_mib += own.memory_mib;
         after.devices[i].cores += own.cores;
@@ -352,39 +203,172 @@ static uint8_t count_broken(const struct problem *problem, const struct plan *pl
     return (uint8_t)mask_count(broken);
 }
 
-/* Place all asks in an order. return where in the order one failed; the count when none did. */
-static size_t place_all(const struct problem *problem, const size_t *order, struct plan *draft,
-                        struct verdict *verdict)
-{
-    size_t count = problem->request->ask_count;
+/* --- all asks -------------------------------------------------------------------------------- */
 
-    *draft = (struct plan){.tier = TIER_INTERCONNECT, .quality_0_100 = 100};
-    if (problem->rule.mode == TOPOLOGY_OFF)
-        draft->tier = TIER_UNKNOWN;
-    for (size_t i = 0; i < count; i++) {
-        draft->sets[order[i]] = place(problem, order[i], draft, verdict);
-        if (verdict->reason != REASON_OK)
-            return i;
-        assert(draft->sets[order[i]] != 0);
-    }
-    return count;
+static struct plan empty_plan(const struct problem *problem)
+{
+    enum tier tier = problem->rule.mode == TOPOLOGY_OFF ? TIER_UNKNOWN : TIER_INTERCONNECT;
+
+    return (struct plan){.tier = tier, .quality_0_100 = 100};
 }
 
-/* An ask that found no place behind others goes before them in the next try. */
-static void put_first(size_t *order, size_t at)
+/* Place one ask after the other, the hard ones first. */
+static void place_in_order(const struct problem *problem, struct plan *draft,
+                           struct verdict *verdict)
 {
-    size_t ask = order[at];
+    *draft = empty_plan(problem);
+    for (size_t i = 0; i < problem->request->ask_count; i++) {
+        size_t ask = problem->order[i];
 
-    for (; at > 0; at--)
-        order[at] = order[at - 1];
-    order[0] = ask;
+        draft->sets[ask] = place(problem, ask, draft, verdict);
+        if (verdict->reason != REASON_OK)
+            return;
+        assert(draft->sets[ask] != 0);
+    }
+}
+
+/* What links a given set has goes into the plan. */
+static void note_links(const struct problem *problem, size_t ask, device_mask set,
+                       struct plan *plan)
+{
+    const struct topology_question question = {.graph = problem->node->graph,
+                                               .candidates = set,
+                                               .count = problem->request->asks[ask].count};
+    struct verdict verdict;
+
+    if (problem->rule.mode != TOPOLOGY_OFF)
+        choose_by_topology(problem, &question, plan, &verdict);
+}
+
+/* A combination that fits is no more than that: each ask chooses anew beside the others. */
+static void choose_anew(const struct problem *problem, struct plan *draft)
+{
+    struct plan better = empty_plan(problem);
+
+    memcpy(better.sets, draft->sets, sizeof better.sets);
+    for (size_t i = 0; i < problem->request->ask_count; i++) {
+        size_t ask = problem->order[i];
+        device_mask old = better.sets[ask], set;
+        struct verdict verdict;
+
+        better.sets[ask] = 0;
+        set = place(problem, ask, &better, &verdict);
+        if (set == 0)
+            note_links(problem, ask, old, &better);
+        better.sets[ask] = set != 0 ? set : old;
+    }
+    *draft = better;
+}
+
+/* Find sets for all asks. The verdict is that of the first ask without a place in the order. */
+static void place_all(const struct problem *problem, struct plan *draft, struct verdict *verdict)
+{
+    struct plan combination;
+
+    place_in_order(problem, draft, verdict);
+    if (verdict->reason == REASON_OK || problem->request->ask_count == 1)
+        return;
+    if (!combine(problem, &combination))
+        return;
+    choose_anew(problem, &combination);
+    *draft = combination;
+    verdict->reason = REASON_OK;
+}
+
+/* --- why not --------------------------------------------------------------------------------- */
+
+/*
+ * The asks by themselves: the verdict of the first that nothing could cure, else of the first that
+ * finds no place. return false when each has a place alone.
+ */
+static bool judge_alone(const struct problem *problem, struct verdict *out)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < problem->request->ask_count; i++) {
+        struct plan nothing = empty_plan(problem);
+        struct verdict verdict;
+
+        place(problem, problem->order[i], &nothing, &verdict);
+        if (verdict.reason == REASON_OK || (found && reason_is_curable(verdict.reason)))
+            continue;
+        *out = verdict;
+        found = true;
+        if (!reason_is_curable(verdict.reason))
+            break;
+    }
+    return found;
+}
+
+/* Without the other pods. What an administrator must cure first stays. */
+static struct node_use use_without_pods(const struct node_use *use)
+{
+    struct node_use empty = {.device_count = use->device_count};
+
+    for (unsigned i = 0; i < use->device_count; i++)
+        empty.devices[i].conflicted = use->devices[i].conflicted;
+    return empty;
+}
+
+static bool is_in_use(const struct node_use *use)
+{
+    bool in_use = use->unattributed > 0;
+
+    for (unsigned i = 0; i < use->device_count; i++)
+        in_use = in_use || use->devices[i].slots > 0;
+    return in_use;
+}
+
+/* The curable obstacle of most devices; there are enough devices, so else it is their links. */
+static enum reason curable_reason(const struct verdict *verdict)
+{
+    enum reason most = REASON_TOPOLOGY;
+    unsigned count = 0;
+
+    if (reason_is_curable(verdict->reason))
+        return verdict->reason;
+    for (unsigned r = 0; r < REASON_COUNT; r++) {
+        if (reason_is_curable((enum reason)r) && verdict->devices[r] > count) {
+            most = (enum reason)r;
+            count = verdict->devices[r];
+        }
+    }
+    return most;
+}
+
+/*
+ * A pod of several asks is refused. The verdict says what stands in the way of the ask that failed
+ * behind others; make it true of the pod. draft is what was placed, and is spent here.
+ */
+static void judge_together(const struct problem *problem, struct plan *draft,
+                           struct verdict *verdict)
+{
+    const struct node_use empty = use_without_pods(problem->use);
+    struct problem emptied = *problem;
+    struct verdict hope;
+
+    if (judge_alone(problem, verdict) && !reason_is_curable(verdict->reason))
+        return;
+    emptied.use = &empty;
+    hope = *verdict;
+    if (is_in_use(problem->use))
+        place_all(&emptied, draft, &hope);
+    if (hope.reason == REASON_OK) {
+        verdict->reason = curable_reason(verdict);
+        return;
+    }
+    *verdict = hope;
+    /* Alone each ask has its links: what is missing beside the others, the others take. */
+    if (hope.reason == REASON_TOPOLOGY_NEVER || hope.reason == REASON_TOPOLOGY_UNKNOWN ||
+        (hope.reason == REASON_TOPOLOGY && !draft->degraded))
+        verdict->reason = REASON_CONTAINERS;
 }
 
 void decide_node(const struct node *node, const struct node_use *use, const struct request *request,
                  const struct decide_policy *policy, struct gputopo_memo *memo, struct plan *plan,
                  struct verdict *verdict)
 {
-    const struct problem problem = {
+    struct problem problem = {
         .node = node,
         .use = use,
         .request = request,
@@ -392,24 +376,17 @@ void decide_node(const struct node *node, const struct node_use *use, const stru
         .rule = decide_topology_rule(policy, request),
         .memo = memo,
     };
-    size_t order[REQUEST_ASKS_MAX];
     struct plan draft;
-    size_t failed;
 
     assert(request->ask_count > 0 && request->problem == NULL);
     assert(use->device_count == node->device_count);
-    order_asks(request, order);
-    failed = place_all(&problem, order, &draft, verdict);
-    for (unsigned tries = 1; failed < request->ask_count && tries < ORDER_TRIES_MAX; tries++) {
-        struct verdict again;
-
-        put_first(order, failed);
-        failed = place_all(&problem, order, &draft, &again);
-        if (failed == request->ask_count)
-            *verdict = again;
-    }
-    if (failed < request->ask_count)
+    draft_prepare(&problem);
+    place_all(&problem, &draft, verdict);
+    if (verdict->reason != REASON_OK) {
+        if (request->ask_count > 1)
+            judge_together(&problem, &draft, verdict);
         return;
+    }
     draft.load_per_mille = load_after(&problem, &draft);
     draft.broken = count_broken(&problem, &draft);
     *plan = draft;

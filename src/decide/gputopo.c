@@ -6,31 +6,54 @@
 
 #include <assert.h>
 
+/* Steps where there are more than GPUTOPO_EXACT_MAX candidates: all, and for one question. */
+#define TIER_STEPS_MAX (1 << 14)
+#define TIER_STEPS_SHARE (1 << 11)
+#define SET_STEPS_MAX (1 << 14)
+#define TIE_STEPS_MAX (1 << 18)
+#define TIE_STEPS_SHARE (1 << 10)
+static_assert(TIER_STEPS_MAX + SET_STEPS_MAX + TIE_STEPS_MAX <= GPUTOPO_STEPS_MAX, "steps");
+
+static struct gputopo_budget budget(bool is_exact, uint64_t limit, uint64_t share)
+{
+    if (is_exact)
+        limit = share = UINT64_MAX;
+    return (struct gputopo_budget){.limit = limit, .left = limit, .share = share};
+}
+
+static uint32_t steps_of(const struct gputopo_work *work)
+{
+    return (uint32_t)(work->tiers.limit - work->tiers.left + work->sets.limit - work->sets.left +
+                      work->ties.limit - work->ties.left);
+}
+
 static void find(const struct topology_question *question, const struct topology_rule *rule,
                  struct topology_choice *out)
 {
-    struct gputopo_budget budget = {.steps_left = GPUTOPO_STEPS_MAX};
+    bool is_exact = mask_count(question->candidates) <= GPUTOPO_EXACT_MAX;
+    struct gputopo_work work = {.tiers = budget(is_exact, TIER_STEPS_MAX, TIER_STEPS_SHARE),
+                                .sets = budget(is_exact, SET_STEPS_MAX, SET_STEPS_MAX),
+                                .ties = budget(is_exact, TIE_STEPS_MAX, TIE_STEPS_SHARE)};
     struct gputopo_field field;
     device_mask set;
     uint64_t worth;
 
-    if (mask_count(question->candidates) <= GPUTOPO_EXACT_MAX)
-        budget.steps_left = UINT64_MAX;
     gputopo_field_fill(&field, question, rule->source);
     if (question->count == 1) {
-        set = gputopo_single(&field, question, rule, &budget);
+        set = gputopo_single(&field, question, rule, &work);
     } else {
         gputopo_field_sort_twins(&field, question, rule->source);
-        set = gputopo_search(&field, question->count, &budget);
+        set = gputopo_search(&field, question->count, &work);
     }
     worth = gputopo_field_worth(&field, set);
     *out = (struct topology_choice){
         .set = gputopo_field_positions(&field, set),
         .tier = gputopo_field_tier(&field, set),
-        .degraded = budget.degraded,
+        .degraded = work.degraded || work.sets.ran_out || work.ties.ran_out,
         .bottleneck_gbps = gputopo_field_bottleneck_gbps(&field, set),
         .total_gbps = gputopo_gbps_of(worth),
         .score_0_100 = gputopo_field_score(&field, set),
+        .steps = steps_of(&work),
     };
 }
 

@@ -4,7 +4,7 @@
  *
  * On most machines closeness is transitive (sockets, quads, one switch), and a part of m devices
  * holds m / size groups. Where it is not (rings, cubes, bridges), the groups are packed by search:
- * each device in turn either starts a group or stays out.
+ * each device in turn either starts a group or stays out. Every call of that search is a step.
  */
 #include "gputopo_inside.h"
 
@@ -40,7 +40,7 @@ static bool find_parts(struct gputopo_group_graph *graph, device_mask pool)
     return true;
 }
 
-/* Devices that are in some group of that size. */
+/* Devices that are in some group of that size, and those of which it cannot be told. */
 static device_mask members(const struct gputopo_group_graph *graph, device_mask pool, unsigned size,
                            struct gputopo_budget *budget)
 {
@@ -48,11 +48,18 @@ static device_mask members(const struct gputopo_group_graph *graph, device_mask 
 
     for (device_mask left = pool; left != 0; left &= left - 1) {
         unsigned device = mask_first(left);
+        struct gputopo_budget loan = gputopo_lend(budget);
+        enum gputopo_answer answer;
 
         if (mask_has(all, device))
             continue;
-        if (gputopo_clique_find(graph->near, graph->near[device] & pool, size - 1, budget, &group))
-            all |= group | mask_of(device);
+        answer =
+            gputopo_clique_find(graph->near, graph->near[device] & pool, size - 1, &loan, &group);
+        gputopo_settle(budget, &loan);
+        if (answer != GPUTOPO_NONE)
+            all |= mask_of(device);
+        if (answer == GPUTOPO_FOUND)
+            all |= group;
     }
     return all;
 }
@@ -91,7 +98,7 @@ static unsigned complete(const struct packing *packing, device_mask free, device
 
     if (need == 0)
         return 1 + pack(packing, free);
-    while (mask_count(open) >= need && most < limit) {
+    while (mask_count(open) >= need && most < limit && gputopo_spend(packing->budget, 1)) {
         unsigned device = mask_first(open), count;
 
         open &= open - 1;
@@ -101,68 +108,88 @@ static unsigned complete(const struct packing *packing, device_mask free, device
     return most;
 }
 
+/*
+ * Drop devices with too few neighbours for a group, and take out the one with the fewest of the
+ * others: the fewest ways to try, and the most to be learned from leaving it out.
+ *
+ * return  DEVICE_MAX when nobody is left.
+ */
+static unsigned take_hardest(const struct packing *packing, device_mask *free)
+{
+    unsigned hardest = DEVICE_MAX, fewest = DEVICE_MAX;
+
+    for (device_mask left = *free; left != 0; left &= left - 1) {
+        unsigned device = mask_first(left);
+        unsigned neighbours = mask_count(packing->near[device] & *free);
+
+        if (neighbours + 1 < packing->size) {
+            *free &= ~mask_of(device);
+        } else if (neighbours < fewest) {
+            fewest = neighbours;
+            hardest = device;
+        }
+    }
+    if (hardest < DEVICE_MAX)
+        *free &= ~mask_of(hardest);
+    return hardest;
+}
+
 static unsigned pack(const struct packing *packing, device_mask free)
 {
     unsigned most = 0;
 
-    while (mask_count(free) / packing->size > most && gputopo_spend(packing->budget)) {
-        unsigned device = mask_first(free), count;
+    while (mask_count(free) / packing->size > most && gputopo_spend(packing->budget, 1)) {
+        unsigned device = take_hardest(packing, &free), count;
 
-        free &= free - 1;
+        if (device == DEVICE_MAX || (mask_count(free) + 1) / packing->size <= most)
+            break;
         count = complete(packing, free, free & packing->near[device], packing->size - 1);
         most = count > most ? count : most;
     }
     return most;
 }
 
-static unsigned pack_size(const struct gputopo_group_graph *graph, device_mask free, unsigned size,
-                          struct gputopo_budget *budget)
-{
-    struct packing packing = {.near = graph->near, .size = size, .budget = budget};
-
-    return pack(&packing, free);
-}
-
 /* --- counting -----------------------------------------------------------------------------------
  */
 
-/* Bits of the answer: one byte a count, the most telling on top. */
-static uint64_t place(unsigned eights, unsigned fours, unsigned twos, unsigned tier)
+static unsigned count_parts(const struct gputopo_group_graph *graph, device_mask rest,
+                            unsigned size)
 {
-    uint64_t count = (uint64_t)eights << 32 | (uint64_t)fours << 16 | twos;
+    unsigned count = 0;
 
-    return tier == TIER_INTERCONNECT ? count << 8 : count;
+    for (unsigned i = 0; i < graph->part_count; i++)
+        count += mask_count(graph->parts[i] & rest) / size;
+    return count;
 }
 
-static uint64_t count_parts(const struct gputopo_group_graph *graph, device_mask rest,
-                            unsigned tier)
+static unsigned pack_groups(const struct gputopo_group_graph *graph, device_mask rest,
+                            unsigned size, struct gputopo_budget *budget)
 {
-    unsigned eights = 0, fours = 0, twos = 0;
+    struct packing packing = {.near = graph->near, .size = size, .budget = budget};
 
-    for (unsigned i = 0; i < graph->part_count; i++) {
-        unsigned devices = mask_count(graph->parts[i] & rest);
-
-        eights += devices / 8;
-        fours += devices / 4;
-        twos += devices / 2;
-    }
-    return place(eights, fours, twos, tier);
+    return pack(&packing, rest & (size == 8 ? graph->in_eight : graph->in_four));
 }
 
-uint64_t gputopo_groups_count(const struct gputopo_groups *groups, device_mask rest,
+unsigned gputopo_groups_count(const struct gputopo_groups *groups, unsigned kind, device_mask rest,
                               struct gputopo_budget *budget)
 {
-    uint64_t count = 0;
+    static const struct {
+        unsigned size;
+        enum tier tier;
+    } kinds[GPUTOPO_GROUP_KINDS] = {{8, TIER_INTERCONNECT}, {8, TIER_NUMA},
+                                    {4, TIER_INTERCONNECT}, {4, TIER_NUMA},
+                                    {2, TIER_INTERCONNECT}, {2, TIER_NUMA}};
+    const struct gputopo_group_graph *graph = &groups->graphs[kinds[kind].tier];
+    unsigned size = kinds[kind].size, count;
+    struct gputopo_budget loan = gputopo_lend(budget);
 
-    for (unsigned tier = TIER_INTERCONNECT; tier <= TIER_NUMA; tier++) {
-        const struct gputopo_group_graph *graph = &groups->graphs[tier];
-
-        if (graph->is_transitive)
-            count += count_parts(graph, rest, tier);
-        else
-            count += place(pack_size(graph, rest & graph->in_eight, 8, budget),
-                           pack_size(graph, rest & graph->in_four, 4, budget),
-                           gputopo_matching_size(graph->near, rest), tier);
-    }
+    if (graph->is_transitive)
+        return count_parts(graph, rest, size);
+    if (size == 2)
+        count = gputopo_matching_size(graph->near, rest, &loan);
+    else
+        count = pack_groups(graph, rest, size, &loan);
+    gputopo_settle(budget, &loan);
+    budget->ran_out |= loan.ran_out;
     return count;
 }

@@ -13,24 +13,47 @@
 /* Exact up to this many candidates: no limit applies. */
 #define GPUTOPO_EXACT_MAX 16
 
-/* Steps of one search among more candidates. A count, never a time: answers must repeat. */
-#define GPUTOPO_STEPS_MAX (1 << 15)
-
-/* --- steps ------------------------------------------------------------------------------------ */
+/* --- steps ------------------------------------------------------------------------------------
+ *
+ * A step is a bounded piece of work: every call of a function that calls itself spends one, and
+ * what is dear besides spends several. A count, never a time: answers must repeat.
+ */
 
 struct gputopo_budget {
-    uint64_t steps_left;
-    bool degraded; /* something was cut short */
+    uint64_t limit, left;
+    uint64_t share; /* the most that one question may take of it */
+    bool ran_out;
 };
 
-static inline bool gputopo_spend(struct gputopo_budget *budget)
+/* The parts of a search have their own budgets, so that none can starve another. */
+struct gputopo_work {
+    struct gputopo_budget tiers; /* is there a set within a tier and a bandwidth? */
+    struct gputopo_budget sets;  /* which of these is worth most? */
+    struct gputopo_budget ties;  /* which of the equal ones leaves most? */
+    bool degraded;               /* an answer was cut short */
+};
+
+static inline bool gputopo_spend(struct gputopo_budget *budget, unsigned steps)
 {
-    if (budget->steps_left == 0) {
-        budget->degraded = true;
+    if (budget->left < steps) {
+        budget->ran_out = true;
         return false;
     }
-    budget->steps_left--;
+    budget->left -= steps;
     return true;
+}
+
+/* Lend what one question may take, to be settled before the next is lent. */
+static inline struct gputopo_budget gputopo_lend(const struct gputopo_budget *budget)
+{
+    uint64_t loan = budget->left < budget->share ? budget->left : budget->share;
+
+    return (struct gputopo_budget){.limit = loan, .left = loan, .share = loan};
+}
+
+static inline void gputopo_settle(struct gputopo_budget *budget, const struct gputopo_budget *loan)
+{
+    budget->left -= loan->limit - loan->left;
 }
 
 /* --- gputopo_field.c: the candidates and their pairs ------------------------------------------ */
@@ -97,17 +120,34 @@ uint8_t gputopo_field_score(const struct gputopo_field *field, device_mask set);
 /* --- gputopo_clique.c, gputopo_matching.c: two questions about plain graphs --------------------
  */
 
+enum gputopo_answer {
+    GPUTOPO_NONE, /* there is none, for certain */
+    GPUTOPO_FOUND,
+    GPUTOPO_UNKNOWN, /* the budget ran out */
+};
+
 /*
  * Find `need` devices in `open`, each near every other.
  *
- * found   written when there are such.
- * return  false when there are none or the budget ran out.
+ * found   written only with GPUTOPO_FOUND.
  */
-bool gputopo_clique_find(const device_mask near[DEVICE_MAX], device_mask open, unsigned need,
-                         struct gputopo_budget *budget, device_mask *found);
+enum gputopo_answer gputopo_clique_find(const device_mask near[DEVICE_MAX], device_mask open,
+                                        unsigned need, struct gputopo_budget *budget,
+                                        device_mask *found);
 
-/* Most disjoint pairs of near devices in a mask: maximum matching in a general graph. */
-unsigned gputopo_matching_size(const device_mask near[DEVICE_MAX], device_mask mask);
+/*
+ * The same by always taking the device with the most neighbours left, from each start in turn.
+ * Cheap, and spends nothing; false says nothing.
+ */
+bool gputopo_clique_grow(const device_mask near[DEVICE_MAX], device_mask open, unsigned need,
+                         device_mask *found);
+
+/*
+ * Most disjoint pairs of near devices in a mask: maximum matching in a general graph. Fewer than
+ * that when the budget ran out.
+ */
+unsigned gputopo_matching_size(const device_mask near[DEVICE_MAX], device_mask mask,
+                               struct gputopo_budget *budget);
 
 /* --- gputopo_groups.c: what the free rest can still form ---------------------------------------
  */
@@ -118,23 +158,24 @@ struct gputopo_group_graph {
     bool is_transitive; /* falls into parts whose members are all near each other */
     unsigned part_count;
     device_mask parts[DEVICE_MAX];
-    device_mask in_four, in_eight; /* devices that some group of that size has; else unused */
+    device_mask in_four, in_eight; /* all devices that a group of that size has; else unused */
 };
 
 struct gputopo_groups {
     struct gputopo_group_graph graphs[2]; /* [0] tier 0; [1] tier 1 and better */
 };
 
+/* Most important first: 8 of tier 0, 8 of tier 1 and better, the same for 4, then for 2. */
+#define GPUTOPO_GROUP_KINDS 6
+
 void gputopo_groups_init(struct gputopo_groups *groups, const struct gputopo_field *field,
                          struct gputopo_budget *budget);
 
 /*
- * How many disjoint groups of 8, of 4 and of 2 the devices in `rest` can form.
- *
- * return  one number that compares as wanted, greater is better: groups of 8 of tier 0, groups of
- *         8 of tier 1 and better, the same for 4, then for 2. Each size is counted by itself.
+ * How many disjoint groups of one kind the devices in `rest` can form; each kind is counted by
+ * itself. Fewer than that when the question's share of the budget ran out: then ran_out is set.
  */
-uint64_t gputopo_groups_count(const struct gputopo_groups *groups, device_mask rest,
+unsigned gputopo_groups_count(const struct gputopo_groups *groups, unsigned kind, device_mask rest,
                               struct gputopo_budget *budget);
 
 /* --- gputopo_search.c, gputopo_single.c: the answers, in local numbers -------------------------
@@ -142,12 +183,12 @@ uint64_t gputopo_groups_count(const struct gputopo_groups *groups, device_mask r
 
 /* The best set of `count` devices, at least 2. The field's twins must be sorted. */
 device_mask gputopo_search(const struct gputopo_field *field, unsigned count,
-                           struct gputopo_budget *budget);
+                           struct gputopo_work *work);
 
 /* The device whose loss hurts least. */
 device_mask gputopo_single(const struct gputopo_field *field,
                            const struct topology_question *question,
-                           const struct topology_rule *rule, struct gputopo_budget *budget);
+                           const struct topology_rule *rule, struct gputopo_work *work);
 
 /* --- gputopo_memo.c ----------------------------------------------------------------------------
  */

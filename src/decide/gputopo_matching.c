@@ -146,7 +146,8 @@ static void flip_way(struct matching *m, int end)
     }
 }
 
-unsigned gputopo_matching_size(const device_mask near[DEVICE_MAX], device_mask mask)
+unsigned gputopo_matching_size(const device_mask near[DEVICE_MAX], device_mask mask,
+                               struct gputopo_budget *budget)
 {
     struct matching m = {.near = near};
 
@@ -163,8 +164,12 @@ unsigned gputopo_matching_size(const device_mask near[DEVICE_MAX], device_mask m
     for (device_mask left = m.free; left != 0 && mask_count(m.free) > 1; left &= left - 1) {
         unsigned device = mask_first(left);
 
-        if (mask_has(m.free, device))
-            flip_way(&m, find_free(&m, device));
+        if (!mask_has(m.free, device))
+            continue;
+        /* A tree looks along the edges of every device once. */
+        if (!gputopo_spend(budget, mask_count(m.mask)))
+            break;
+        flip_way(&m, find_free(&m, device));
     }
     return (mask_count(m.mask) - mask_count(m.free)) / 2;
 }

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { ASPECT_COUNT = 5 };
+enum { OTHER_ASPECTS = 4, ASPECT_COUNT = GPUTOPO_GROUP_KINDS + OTHER_ASPECTS };
 
 struct contender {
     device_mask set;
@@ -21,7 +21,7 @@ struct contender {
 
 struct search {
     const struct gputopo_field *field;
-    struct gputopo_budget *budget;
+    struct gputopo_work *work;
     struct gputopo_groups groups;
     bool has_groups;
     device_mask near[DEVICE_MAX];          /* pairs within the best tier and bottleneck */
@@ -43,12 +43,12 @@ static device_mask rest_of(const struct search *search, device_mask set)
     return search->field->idle & ~set;
 }
 
-static uint64_t groups_of(struct search *search, device_mask set)
+static uint64_t groups_of(struct search *search, unsigned kind, device_mask set)
 {
     if (!search->has_groups)
-        gputopo_groups_init(&search->groups, search->field, search->budget);
+        gputopo_groups_init(&search->groups, search->field, &search->work->ties);
     search->has_groups = true;
-    return gputopo_groups_count(&search->groups, rest_of(search, set), search->budget);
+    return gputopo_groups_count(&search->groups, kind, rest_of(search, set), &search->work->ties);
 }
 
 static uint64_t rest_worth_of(struct search *search, device_mask set)
@@ -81,15 +81,38 @@ static uint64_t order_of(struct search *search, device_mask set)
     return order;
 }
 
-static uint64_t (*const aspects[ASPECT_COUNT])(struct search *, device_mask) = {
-    groups_of, rest_worth_of, preference_of, score_of, order_of,
+static uint64_t (*const other_aspects[OTHER_ASPECTS])(struct search *, device_mask) = {
+    rest_worth_of,
+    preference_of,
+    score_of,
+    order_of,
 };
 
 static uint64_t aspect(struct search *search, struct contender *contender, unsigned i)
 {
-    if (contender->known == i)
-        contender->aspects[contender->known++] = aspects[i](search, contender->set);
+    if (contender->known > i)
+        return contender->aspects[i];
+    contender->aspects[i] = i < GPUTOPO_GROUP_KINDS
+                                ? groups_of(search, i, contender->set)
+                                : other_aspects[i - GPUTOPO_GROUP_KINDS](search, contender->set);
+    contender->known = i + 1;
     return contender->aspects[i];
+}
+
+/* Is a set that is worth as much the better one? Where no step is left, the first one stays. */
+static bool wins_tie(struct search *search, struct contender *contender)
+{
+    for (unsigned i = 0; i < ASPECT_COUNT; i++) {
+        uint64_t best, value;
+
+        if (!gputopo_spend(&search->work->ties, search->field->n))
+            return false;
+        best = aspect(search, &search->best, i);
+        value = aspect(search, contender, i);
+        if (value != best)
+            return value > best;
+    }
+    return false;
 }
 
 static void consider(struct search *search, device_mask set, uint64_t worth)
@@ -98,15 +121,8 @@ static void consider(struct search *search, device_mask set, uint64_t worth)
 
     if (search->has_best && worth < search->best_worth)
         return;
-    if (search->has_best && worth == search->best_worth) {
-        unsigned i = 0;
-
-        while (i < ASPECT_COUNT &&
-               aspect(search, &contender, i) == aspect(search, &search->best, i))
-            i++;
-        if (i == ASPECT_COUNT || contender.aspects[i] < search->best.aspects[i])
-            return;
-    }
+    if (search->has_best && worth == search->best_worth && !wins_tie(search, &contender))
+        return;
     search->has_best = true;
     search->best_worth = worth;
     search->best = contender;
@@ -145,21 +161,43 @@ static device_mask open_beside_required(const struct search *search, bool *possi
     return open & ~required;
 }
 
-/* Is there a set within a tier and a bandwidth? Then search->chosen is one. */
+/* Search first; where that gives up, grow one. */
+static enum gputopo_answer find_near_set(struct search *search, device_mask open, unsigned need,
+                                         device_mask *found)
+{
+    struct gputopo_budget loan = gputopo_lend(&search->work->tiers);
+    enum gputopo_answer answer;
+
+    answer = gputopo_clique_find(search->near, open, need, &loan, found);
+    gputopo_settle(&search->work->tiers, &loan);
+    if (answer == GPUTOPO_UNKNOWN && gputopo_clique_grow(search->near, open, need, found))
+        answer = GPUTOPO_FOUND;
+    return answer;
+}
+
+/*
+ * Is a set within a tier and a bandwidth known? Then search->chosen is one. A false that is not
+ * certain makes the choice a degraded one.
+ */
 static bool is_possible(struct search *search, unsigned count, enum tier tier, uint32_t gbps)
 {
     bool possible;
     device_mask open, found;
     unsigned need = count - mask_count(search->field->required);
+    enum gputopo_answer answer = GPUTOPO_NONE;
 
     init_near(search, tier, gbps);
     open = open_beside_required(search, &possible);
-    if (tier == TIER_UNKNOWN && gbps == 0)
+    if (tier == TIER_UNKNOWN && gbps == 0) {
         found = mask_lowest(open, need); /* any will do, and there must be an answer */
-    else if (!possible || !gputopo_clique_find(search->near, open, need, search->budget, &found))
-        return false;
-    search->chosen = found | search->field->required;
-    return true;
+        answer = GPUTOPO_FOUND;
+    } else if (possible) {
+        answer = find_near_set(search, open, need, &found);
+    }
+    search->work->degraded |= answer == GPUTOPO_UNKNOWN;
+    if (answer == GPUTOPO_FOUND)
+        search->chosen = found | search->field->required;
+    return answer == GPUTOPO_FOUND;
 }
 
 /* The different bandwidths of near pairs, ascending. return how many. */
@@ -302,7 +340,7 @@ static void descend(struct search *search, device_mask open, unsigned need)
         unsigned device = mask_first(open);
         device_mask beside = open & search->near[device];
 
-        if (!gputopo_spend(search->budget))
+        if (!gputopo_spend(&search->work->sets, 1))
             return;
         add(search, device, beside);
         descend(search, beside, need - 1);
@@ -357,13 +395,13 @@ static void seed(struct search *search, unsigned need)
 }
 
 device_mask gputopo_search(const struct gputopo_field *field, unsigned count,
-                           struct gputopo_budget *budget)
+                           struct gputopo_work *work)
 {
     struct search search;
     unsigned need = count - mask_count(field->required);
 
     search.field = field;
-    search.budget = budget;
+    search.work = work;
     search.has_groups = search.has_best = false;
     narrow(&search, count);
     search.lowest = UINT64_MAX;

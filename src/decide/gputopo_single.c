@@ -28,7 +28,7 @@ struct single {
     const struct gputopo_field *field;
     const struct topology_question *question;
     const struct topology_rule *rule;
-    struct gputopo_budget *budget;
+    struct gputopo_work *work;
     struct gputopo_groups groups;
 };
 
@@ -42,6 +42,17 @@ static uint64_t node_links(const struct single *single, unsigned position)
     return sum;
 }
 
+/* All kinds of groups in one number, the most important on top. */
+static uint64_t count_groups(const struct single *single, device_mask rest)
+{
+    uint64_t counts = 0;
+
+    for (unsigned kind = 0; kind < GPUTOPO_GROUP_KINDS; kind++)
+        counts =
+            counts << 8 | gputopo_groups_count(&single->groups, kind, rest, &single->work->ties);
+    return counts;
+}
+
 static void weigh_damage(const struct single *single, unsigned device, uint64_t *values)
 {
     const struct gputopo_field *field = single->field;
@@ -51,7 +62,7 @@ static void weigh_damage(const struct single *single, unsigned device, uint64_t 
 
     for (device_mask left = rest; left != 0; left &= left - 1)
         links += field->worth[device][mask_first(left)];
-    values[GROUPS_LEFT] = gputopo_groups_count(&single->groups, rest, single->budget);
+    values[GROUPS_LEFT] = count_groups(single, rest);
     values[WITHOUT_GOOD] = single->groups.graphs[TIER_NUMA].near[device] == 0;
     values[LINKS_LEFT] = UINT64_MAX - links;
     values[NODE_LINKS] = UINT64_MAX - all_links;
@@ -84,16 +95,16 @@ static bool is_better(const uint64_t a[VALUE_COUNT], const uint64_t b[VALUE_COUN
 
 device_mask gputopo_single(const struct gputopo_field *field,
                            const struct topology_question *question,
-                           const struct topology_rule *rule, struct gputopo_budget *budget)
+                           const struct topology_rule *rule, struct gputopo_work *work)
 {
-    struct single single = {.field = field, .question = question, .rule = rule, .budget = budget};
+    struct single single = {.field = field, .question = question, .rule = rule, .work = work};
     uint64_t best[VALUE_COUNT], values[VALUE_COUNT];
     unsigned chosen = field->n;
 
     if (field->required != 0)
         return field->required;
     if (rule->least_damage)
-        gputopo_groups_init(&single.groups, field, budget);
+        gputopo_groups_init(&single.groups, field, &work->ties);
     for (unsigned device = 0; device < field->n; device++) {
         weigh(&single, device, values);
         if (chosen < field->n && !is_better(values, best))

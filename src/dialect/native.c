@@ -6,7 +6,7 @@
 #include "topofit/dialect.h"
 #include "topofit/mem.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 /* --- demands of pods ------------------------------------------------------------------------- */
@@ -81,17 +81,35 @@ static void read_choice(const struct choice *choice, const char *value, struct r
                         choice->expected);
 }
 
-static void read_list(const struct kube_pod *kube, const char *key, char **out)
-{
-    const char *value = kube_pairs_get(&kube->meta.annotations, key);
-    const char *at = value;
-    char item[2];
+/* An annotation that lists words. One of nothing but commas is as if it were not there. */
+struct list {
+    const char *key;
+    size_t offset; /* of its struct word_list in struct request */
+};
 
-    /* A list of nothing but commas selects nothing in particular, as if it were not there. */
-    if (value == NULL || !text_next_item(&at, item, sizeof item))
+static const struct list lists[] = {
+    {"topofit.io/use-devices", offsetof(struct request, use_devices)},
+    {"topofit.io/avoid-devices", offsetof(struct request, avoid_devices)},
+    {"topofit.io/use-products", offsetof(struct request, use_products)},
+    {"topofit.io/avoid-products", offsetof(struct request, avoid_products)},
+};
+
+static void read_list(const struct list *list, const char *value, struct request *request)
+{
+    struct word_list *words = (struct word_list *)((char *)request + list->offset);
+    char item[WORD_BYTES_MAX + 2]; /* one byte more than allowed, to see what is too long */
+
+    while (text_next_item(&value, item, sizeof item)) {
+        if (word_list_add(words, item))
+            continue;
+        if (strlen(item) > WORD_BYTES_MAX)
+            request_set_problem(request, "annotation %s: \"%.60s...\" is longer than %d bytes",
+                                list->key, item, WORD_BYTES_MAX);
+        else
+            request_set_problem(request, "annotation %s lists more than %d items", list->key,
+                                WORD_LIST_MAX);
         return;
-    free(*out);
-    *out = xstrdup(value);
+    }
 }
 
 static void read_demands(const struct kube_pod *kube, struct request *request)
@@ -102,10 +120,12 @@ static void read_demands(const struct kube_pod *kube, struct request *request)
         if (value != NULL)
             read_choice(&choices[i], value, request);
     }
-    read_list(kube, "topofit.io/use-devices", &request->use_devices);
-    read_list(kube, "topofit.io/avoid-devices", &request->avoid_devices);
-    read_list(kube, "topofit.io/use-products", &request->use_products);
-    read_list(kube, "topofit.io/avoid-products", &request->avoid_products);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        const char *value = kube_pairs_get(&kube->meta.annotations, lists[i].key);
+
+        if (value != NULL)
+            read_list(&lists[i], value, request);
+    }
 }
 
 static const char *const annotations[] = {

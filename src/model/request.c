@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #define PROBLEM_MAX 512
 
@@ -16,6 +18,84 @@ bool container_runs_in(enum container_kind kind, size_t position, size_t phase)
         return kind != CONTAINER_INIT;
     return position == phase || (kind == CONTAINER_SIDECAR && position < phase);
 }
+
+/* --- lists of words -------------------------------------------------------------------------- */
+
+/* Where a word is, or where it belongs; *found tells which. */
+static size_t find_word(const struct word_list *list, const char *word, bool *found)
+{
+    size_t low = 0, high = list->count;
+
+    *found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcasecmp(list->items[middle], word);
+
+        if (order == 0) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool word_list_add(struct word_list *list, const char *word)
+{
+    bool found;
+    size_t at = find_word(list, word, &found);
+
+    if (found)
+        return true;
+    if (list->count == WORD_LIST_MAX || strlen(word) > WORD_BYTES_MAX)
+        return false;
+    list->items = xreallocarray(list->items, list->count + 1, sizeof *list->items);
+    memmove(&list->items[at + 1], &list->items[at], (list->count - at) * sizeof *list->items);
+    list->items[at] = xstrdup(word);
+    list->count++;
+    return true;
+}
+
+bool word_list_has(const struct word_list *list, const char *word)
+{
+    bool found;
+
+    find_word(list, word, &found);
+    return found;
+}
+
+void word_list_join(const struct word_list *list, char *text, size_t size)
+{
+    size_t length = 0;
+
+    if (size > 0)
+        text[0] = '\0';
+    for (size_t i = 0; i < list->count && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s", i > 0 ? ", " : "",
+                                   list->items[i]);
+}
+
+static void clear_words(struct word_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->items[i]);
+    free(list->items);
+    *list = (struct word_list){0};
+}
+
+static struct word_list copy_words(const struct word_list *from)
+{
+    struct word_list to = {.items = xcalloc(from->count, sizeof *to.items), .count = from->count};
+
+    for (size_t i = 0; i < from->count; i++)
+        to.items[i] = xstrdup(from->items[i]);
+    return to;
+}
+
+/* --- requests -------------------------------------------------------------------------------- */
 
 void request_init(struct request *request)
 {
@@ -28,17 +108,12 @@ void request_clear(struct request *request)
         free(request->containers[i].name);
     free(request->containers);
     free(request->asks);
-    free(request->use_devices);
-    free(request->avoid_devices);
-    free(request->use_products);
-    free(request->avoid_products);
+    clear_words(&request->use_devices);
+    clear_words(&request->avoid_devices);
+    clear_words(&request->use_products);
+    clear_words(&request->avoid_products);
     free(request->problem);
     request_init(request);
-}
-
-static char *copy_text(const char *text)
-{
-    return text != NULL ? xstrdup(text) : NULL;
 }
 
 void request_copy(const struct request *from, struct request *out)
@@ -51,11 +126,11 @@ void request_copy(const struct request *from, struct request *out)
     out->asks = xcalloc(from->ask_count, sizeof *out->asks);
     for (size_t i = 0; i < from->ask_count; i++)
         out->asks[i] = from->asks[i];
-    out->use_devices = copy_text(from->use_devices);
-    out->avoid_devices = copy_text(from->avoid_devices);
-    out->use_products = copy_text(from->use_products);
-    out->avoid_products = copy_text(from->avoid_products);
-    out->problem = copy_text(from->problem);
+    out->use_devices = copy_words(&from->use_devices);
+    out->avoid_devices = copy_words(&from->avoid_devices);
+    out->use_products = copy_words(&from->use_products);
+    out->avoid_products = copy_words(&from->avoid_products);
+    out->problem = from->problem != NULL ? xstrdup(from->problem) : NULL;
 }
 
 void request_add_container(struct request *request, const char *name, enum container_kind kind)

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #define COLD_RUNS 20
+#define COLD_RUNS_64 3
 #define WARM_RUNS 20000
 
 static double now_us(void)
@@ -78,6 +79,17 @@ static void random_tiers(struct peer_graph *graph, unsigned a, unsigned b)
 static void random_links(struct peer_graph *graph, unsigned a, unsigned b)
 {
     note(graph, a, b, scramble(a, b) % 4, scramble(a, b) % 50);
+}
+
+/* Nearly all devices near each other: many ties, and groups that are hard to count. */
+static void broken_links(struct peer_graph *graph, unsigned a, unsigned b)
+{
+    note(graph, a, b, scramble(a, b) % 80 ? TIER_INTERCONNECT : TIER_CROSS, 0);
+}
+
+static void dense(struct peer_graph *graph, unsigned a, unsigned b)
+{
+    note(graph, a, b, scramble(a, b) % 20 < 17 ? TIER_INTERCONNECT : TIER_CROSS, 0);
 }
 
 static void quads(struct peer_graph *graph, unsigned a, unsigned b)
@@ -148,7 +160,7 @@ static void bench(const char *name, struct peer_graph *graph, bool with_preferen
         double us;
 
         question.count = count;
-        us = ask(&question, NULL, COLD_RUNS, &degraded);
+        us = ask(&question, NULL, graph->n > 16 ? COLD_RUNS_64 : COLD_RUNS, &degraded);
         any_degraded |= degraded;
         if (count == 8)
             eight = us;
@@ -178,11 +190,15 @@ int main(void)
     bench("bridged pairs, two sockets", make(16, bridges), false);
     bench("random tiers, no bandwidth", make(16, random_tiers), false);
     bench("random tiers and bandwidth", make(16, random_links), false);
+    bench("few broken links", make(16, broken_links), false);
+    bench("dense", make(16, dense), false);
     bench("uniform", make(64, uniform), true);
     bench("quads", make(64, quads), false);
     bench("bridged pairs", make(64, bridges), false);
     bench("ring without bandwidth", make(64, ring), false);
     bench("random tiers, no bandwidth", make(64, random_tiers), false);
     bench("random tiers and bandwidth", make(64, random_links), false);
+    bench("few broken links", make(64, broken_links), false);
+    bench("dense", make(64, dense), true);
     return 0;
 }

@@ -224,6 +224,52 @@ static void test_decide_node__hard_topology_tells_not_now_from_never(void **stat
     }
 }
 
+/* 64 devices of one socket; each pair is linked by chance. */
+static struct node *node_of_chance(uint64_t *chance)
+{
+    const struct link link = {.name = "NV1", .tier = TIER_INTERCONNECT, .gbps = 50};
+    struct node *node = node_plain("n", DEVICE_MAX, 1000, 1);
+    struct peer_graph *graph = peers_new(DEVICE_MAX);
+
+    for (unsigned i = 0; i < DEVICE_MAX; i++) {
+        peers_set_numa(graph, i, 0);
+        for (unsigned k = 0; k < i; k++) {
+            if (chance_one_in(chance, 2))
+                peers_note_link(graph, i, k, &link);
+        }
+    }
+    peers_finish(graph);
+    node_steal_graph(node, graph);
+    return node;
+}
+
+static void test_decide_node__calls_nothing_impossible_after_a_search_cut_short(void **state)
+{
+    unsigned cut_short = 0;
+    uint64_t chance = 1;
+
+    (void)state;
+    for (unsigned count = 2; count <= 40; count += 2) {
+        AUTO(node_unref_pointer) struct node *node = node_of_chance(&chance);
+        const struct topology_question question = {
+            .graph = node->graph, .candidates = mask_below(DEVICE_MAX), .count = count};
+        struct topology_rule rule = decide_policy_default().topology;
+        struct node_use use = use_none(node);
+        struct topology_choice choice;
+        struct verdict verdict;
+
+        rule.mode = TOPOLOGY_HARD;
+        rule.max_tier = TIER_INTERCONNECT;
+        gputopo_choose(&question, &rule, NULL, &choice);
+        if (choice.satisfied)
+            continue;
+        assert_int_equal(decide_hard(node, &use, count, TIER_INTERCONNECT, &verdict),
+                         choice.degraded ? REASON_TOPOLOGY : REASON_TOPOLOGY_NEVER);
+        cut_short += choice.degraded;
+    }
+    assert_true(cut_short > 0);
+}
+
 static void test_decide_node__hard_topology_on_a_node_that_tells_nothing(void **state)
 {
     AUTO(node_unref_pointer) struct node *node = node_plain("n", 4, 1000, 1);
@@ -276,7 +322,8 @@ static void test_decide_node__topology_off_is_gpufit_alone(void **state)
         struct node_use use = use_none(node);
         struct verdict verdict, expected;
         struct plan plan;
-        struct fit fit = gpufit_candidates(node, &use, &request, &request.asks[0], NULL, &expected);
+        const struct fit_question question = {node, &use, &request, &request.asks[0]};
+        struct fit fit = gpufit_candidates(&question, NULL, &expected);
 
         decide_node(node, &use, &request, &policy, NULL, &plan, &verdict);
         assert_int_equal(verdict.reason, expected.reason);
@@ -381,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_decide_node__who_spreads_takes_idle_devices_before_sparing_pairs),
         cmocka_unit_test(test_decide_node__who_spreads_sets_takes_idle_devices),
         cmocka_unit_test(test_decide_node__hard_topology_tells_not_now_from_never),
+        cmocka_unit_test(test_decide_node__calls_nothing_impossible_after_a_search_cut_short),
         cmocka_unit_test(test_decide_node__hard_topology_on_a_node_that_tells_nothing),
         cmocka_unit_test(test_decide_topology_rule__pods_override_but_off_stays_off),
         cmocka_unit_test(test_decide_node__topology_off_is_gpufit_alone),

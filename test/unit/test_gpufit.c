@@ -16,6 +16,14 @@ struct device_case {
     const char *use_devices, *avoid_devices, *use_products, *avoid_products;
 };
 
+static void list_words(const char *comma_list, struct word_list *out)
+{
+    char item[64];
+
+    while (comma_list != NULL && text_next_item(&comma_list, item, sizeof item))
+        assert_true(word_list_add(out, item));
+}
+
 static enum reason first_obstacle(const struct device_case *given)
 {
     AUTO(node_unref_pointer) struct node *node = node_plain("n", 1, 16384, 4);
@@ -33,11 +41,11 @@ static enum reason first_obstacle(const struct device_case *given)
                                          .exclusive = given->used_cores >= 100,
                                          .conflicted = given->conflicted};
     request.isolation = given->isolation;
-    request.use_devices = given->use_devices ? xstrdup(given->use_devices) : NULL;
-    request.avoid_devices = given->avoid_devices ? xstrdup(given->avoid_devices) : NULL;
-    request.use_products = given->use_products ? xstrdup(given->use_products) : NULL;
-    request.avoid_products = given->avoid_products ? xstrdup(given->avoid_products) : NULL;
-    return gpufit_device(node, &use, 0, &request, &request.asks[0], NULL);
+    list_words(given->use_devices, &request.use_devices);
+    list_words(given->avoid_devices, &request.avoid_devices);
+    list_words(given->use_products, &request.use_products);
+    list_words(given->avoid_products, &request.avoid_products);
+    return gpufit_device(&(struct fit_question){node, &use, &request, &request.asks[0]}, 0, NULL);
 }
 
 static void check_cases(const struct device_case *cases, size_t count)
@@ -174,8 +182,10 @@ static void test_gpufit_device__f38_a_device_of_no_size_is_never_given_out(void 
             struct request request = request_of(
                 (struct wish){.count = 1, .mib = kind == 1 ? 1 : 0, .percent = kind == 2 ? 50 : 0});
 
-            assert_int_equal(gpufit_device(node, &use, 0, &request, &request.asks[0], NULL),
-                             REASON_DEVICE_TOO_SMALL);
+            assert_int_equal(
+                gpufit_device(&(struct fit_question){node, &use, &request, &request.asks[0]}, 0,
+                              NULL),
+                REASON_DEVICE_TOO_SMALL);
         }
     }
 }
@@ -208,8 +218,9 @@ static void test_gpufit_device__f07_exclusive_cores_and_whole_cards_against_shar
         struct node_use use = use_none(node);
 
         use_take(&use, node, 0, there->mib, there->cores, ISOLATION_SOFT);
-        assert_int_equal(gpufit_device(node, &use, 0, &request, &request.asks[0], NULL),
-                         cases[i].want);
+        assert_int_equal(
+            gpufit_device(&(struct fit_question){node, &use, &request, &request.asks[0]}, 0, NULL),
+            cases[i].want);
     }
 }
 
@@ -224,7 +235,12 @@ static void test_gpufit_device__counts_what_the_pod_itself_takes(void **state)
         {{.memory_mib = 500, .slots = 1}, {.count = 1, .mib = 500}, 0, REASON_OK},
         {{.memory_mib = 501, .slots = 1}, {.count = 1, .mib = 500}, 0, REASON_MEMORY},
         {{.cores = 60, .slots = 1}, {.count = 1, .mib = 1, .cores = 50}, 0, REASON_CORES},
-        {{.cores = 100, .slots = 1}, {.count = 1, .mib = 1}, 0, REASON_EXCLUSIVE},
+        {{.cores = 100, .slots = 1, .exclusive = true},
+         {.count = 1, .mib = 1},
+         0,
+         REASON_EXCLUSIVE},
+        /* two halves leave room for a third that is promised none, in whatever order they come */
+        {{.cores = 100, .slots = 1}, {.count = 1, .mib = 1}, 0, REASON_OK},
         {{.slots = 1}, {.count = 1, .mib = 1, .cores = 100}, 0, REASON_EXCLUSIVE},
         {{.slots = 2}, {.count = 1, .mib = 1}, 0, REASON_SLOTS},
         /* two containers with half of the cores each: together the pod is an exclusive tenant */
@@ -241,8 +257,10 @@ static void test_gpufit_device__counts_what_the_pod_itself_takes(void **state)
 
         for (unsigned t = 0; t < cases[i].tenants; t++)
             use_take(&use, node, 0, 1, 0, ISOLATION_SOFT);
-        assert_int_equal(gpufit_device(node, &use, 0, &request, &request.asks[0], &cases[i].own),
-                         cases[i].want);
+        assert_int_equal(
+            gpufit_device(&(struct fit_question){node, &use, &request, &request.asks[0]}, 0,
+                          &cases[i].own),
+            cases[i].want);
     }
 }
 
@@ -259,7 +277,8 @@ static struct judged judge(const struct node *node, const struct node_use *use, 
     AUTO(request_clear) struct request request = request_of(wish);
     struct judged out;
 
-    out.fit = gpufit_candidates(node, use, &request, &request.asks[0], NULL, &out.verdict);
+    out.fit = gpufit_candidates(&(struct fit_question){node, use, &request, &request.asks[0]}, NULL,
+                                &out.verdict);
     return out;
 }
 
@@ -372,11 +391,12 @@ static void test_gpufit_candidates__what_the_pod_itself_takes_is_no_hope(void **
     struct node_use use = use_none(node);
     const struct own_use own = {.memory_mib = 10000, .slots = 1};
     struct verdict verdict;
-    struct fit fit = gpufit_candidates(node, &use, &request, &request.asks[0], &own, &verdict);
+    struct fit fit = gpufit_candidates(
+        &(struct fit_question){node, &use, &request, &request.asks[0]}, &own, &verdict);
 
     (void)state;
     assert_int_equal(fit.hopeful, 0);
-    assert_int_equal(verdict.reason, REASON_TOO_FEW_DEVICES);
+    assert_int_equal(verdict.reason, REASON_CONTAINERS);
 }
 
 int main(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support/test.h"
-
 #include "support/builders.h"
 #include "support/kube_words.h"
+#include "support/test.h"
+
+#include "topofit/buf.h"
 #include "topofit/dialect.h"
 
 /* The request of a pod of one GPU with one annotation. */
@@ -88,7 +89,7 @@ static void test_read_demands__an_unknown_word_is_a_problem_that_names_the_choic
     }
 }
 
-static void test_read_demands__keeps_lists_as_written_and_skips_empty_ones(void **state)
+static void test_read_demands__splits_lists_and_skips_empty_items(void **state)
 {
     AUTO(request_clear) struct request list = read_one("topofit.io/use-products", "h20, A10,");
     AUTO(request_clear) struct request empty = read_one("topofit.io/use-products", " , ,");
@@ -97,11 +98,52 @@ static void test_read_demands__keeps_lists_as_written_and_skips_empty_ones(void 
     AUTO(request_clear) struct request not = read_one("topofit.io/avoid-products", "A10");
 
     (void)state;
-    assert_string_equal(list.use_products, "h20, A10,");
-    assert_null(empty.use_products);
-    assert_string_equal(use.use_devices, "GPU-a");
-    assert_string_equal(avoid.avoid_devices, "GPU-b");
-    assert_string_equal(not.avoid_products, "A10");
+    assert_int_equal(list.use_products.count, 2);
+    assert_string_equal(list.use_products.items[0], "A10");
+    assert_string_equal(list.use_products.items[1], "h20");
+    assert_int_equal(empty.use_products.count, 0);
+    assert_true(word_list_has(&use.use_devices, "GPU-a"));
+    assert_true(word_list_has(&avoid.avoid_devices, "GPU-b"));
+    assert_true(word_list_has(&not.avoid_products, "A10"));
+}
+
+/* A comma list of `count` different items of `length` bytes each; the caller frees it. */
+static char *long_list(unsigned count, size_t length)
+{
+    struct buf list = buf_with_max((length + 1) * count);
+
+    for (unsigned i = 0; i < count; i++)
+        buf_addf(&list, "%s%0*u", i > 0 ? "," : "", (int)length, i);
+    return buf_steal(&list);
+}
+
+static void test_read_demands__a_list_has_bounds_and_names_them(void **state)
+{
+    static const struct {
+        unsigned count;
+        size_t length;
+        const char *problem; /* or NULL */
+    } cases[] = {
+        {WORD_LIST_MAX, 40, NULL},          {WORD_LIST_MAX + 1, 40, "lists more than 1000 items"},
+        {2, WORD_BYTES_MAX, NULL},          {2, WORD_BYTES_MAX + 1, "longer than 256 bytes"},
+        {1, 5000, "longer than 256 bytes"},
+    };
+    static const char *const keys[] = {"topofit.io/use-devices", "topofit.io/avoid-devices",
+                                       "topofit.io/use-products", "topofit.io/avoid-products"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases) * ARRAY_LEN(keys); i++) {
+        AUTO_FREE char *list = long_list(cases[i / 4].count, cases[i / 4].length);
+        AUTO(request_clear) struct request request = read_one(keys[i % 4], list);
+
+        if (cases[i / 4].problem == NULL) {
+            assert_null(request.problem);
+            continue;
+        }
+        assert_non_null(request.problem);
+        assert_contains(request.problem, keys[i % 4]);
+        assert_contains(request.problem, cases[i / 4].problem);
+    }
 }
 
 static void test_read_demands__of_a_pod_without_devices_concern_nobody(void **state)
@@ -141,7 +183,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_demands__reads_each_word),
         cmocka_unit_test(test_read_demands__an_unknown_word_is_a_problem_that_names_the_choice),
-        cmocka_unit_test(test_read_demands__keeps_lists_as_written_and_skips_empty_ones),
+        cmocka_unit_test(test_read_demands__splits_lists_and_skips_empty_items),
+        cmocka_unit_test(test_read_demands__a_list_has_bounds_and_names_them),
         cmocka_unit_test(test_read_demands__of_a_pod_without_devices_concern_nobody),
         cmocka_unit_test(test_dialect_native__lists_the_keys_it_reads),
     };

@@ -4,6 +4,8 @@
 
 #include "topofit/request.h"
 
+#include <stdio.h>
+
 static void test_container_runs_in__init_steps_alone_and_sidecars_from_their_start(void **state)
 {
     enum { S = CONTAINER_SIDECAR, I = CONTAINER_INIT, A = CONTAINER_APP };
@@ -118,22 +120,85 @@ static void test_request_copy__owns_all_it_has(void **state)
     struct request request = request_of((struct wish){.count = 2, .mib = 7, .cores = 9});
 
     (void)state;
-    request.use_devices = xstrdup("a");
-    request.avoid_devices = xstrdup("b");
-    request.use_products = xstrdup("c");
-    request.avoid_products = xstrdup("d");
+    assert_true(word_list_add(&request.use_devices, "a"));
+    assert_true(word_list_add(&request.avoid_devices, "b"));
+    assert_true(word_list_add(&request.use_products, "c"));
+    assert_true(word_list_add(&request.avoid_products, "d"));
     request.problem = xstrdup("e");
     request.topology.has_mode = true;
     request_copy(&request, &copy);
     request_clear(&request);
     assert_string_equal(copy.containers[0].name, "c0");
     assert_int_equal(copy.asks[0].memory, 7);
-    assert_string_equal(copy.use_devices, "a");
-    assert_string_equal(copy.avoid_devices, "b");
-    assert_string_equal(copy.use_products, "c");
-    assert_string_equal(copy.avoid_products, "d");
+    assert_true(word_list_has(&copy.use_devices, "a"));
+    assert_true(word_list_has(&copy.avoid_devices, "b"));
+    assert_true(word_list_has(&copy.use_products, "c"));
+    assert_true(word_list_has(&copy.avoid_products, "d"));
     assert_string_equal(copy.problem, "e");
     assert_true(copy.topology.has_mode);
+}
+
+/* --- lists of words -------------------------------------------------------------------------- */
+
+static void test_word_list__is_sorted_and_has_each_word_once_case_aside(void **state)
+{
+    static const char *const words[] = {"gpu-2", "GPU-1", "gpu-10", "GPU-2", "gpu-1", "a"};
+    AUTO(request_clear) struct request request;
+    char text[64];
+
+    (void)state;
+    request_init(&request);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        assert_true(word_list_add(&request.use_devices, words[i]));
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        assert_true(word_list_has(&request.use_devices, words[i]));
+    assert_false(word_list_has(&request.use_devices, "gpu"));
+    assert_false(word_list_has(&request.avoid_devices, "a"));
+    word_list_join(&request.use_devices, text, sizeof text);
+    assert_string_equal(text, "a, GPU-1, gpu-10, gpu-2");
+}
+
+static void test_word_list_add__refuses_what_is_too_long_or_too_much(void **state)
+{
+    AUTO(request_clear) struct request request;
+    char word[WORD_BYTES_MAX + 2];
+
+    (void)state;
+    request_init(&request);
+    memset(word, 'x', sizeof word);
+    word[WORD_BYTES_MAX + 1] = '\0';
+    assert_false(word_list_add(&request.use_devices, word));
+    word[WORD_BYTES_MAX] = '\0';
+    assert_true(word_list_add(&request.use_devices, word));
+    for (int i = 1; i < WORD_LIST_MAX; i++) {
+        snprintf(word, sizeof word, "%d", i);
+        assert_true(word_list_add(&request.use_devices, word));
+    }
+    assert_false(word_list_add(&request.use_devices, "0"));
+    assert_true(word_list_add(&request.use_devices, "1")); /* it is there */
+    assert_int_equal(request.use_devices.count, WORD_LIST_MAX);
+}
+
+static void test_word_list_join__cuts_to_fit(void **state)
+{
+    static const struct {
+        size_t size;
+        const char *want;
+    } cases[] = {{1, ""}, {3, "aa"}, {5, "aa, "}, {6, "aa, b"}, {7, "aa, bb"}, {20, "aa, bb"}};
+    AUTO(request_clear) struct request request;
+
+    (void)state;
+    request_init(&request);
+    word_list_add(&request.use_products, "bb");
+    word_list_add(&request.use_products, "aa");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char text[20] = "unchanged";
+
+        word_list_join(&request.use_products, text, cases[i].size);
+        assert_string_equal(text, cases[i].want);
+        word_list_join(&request.avoid_products, text, cases[i].size);
+        assert_string_equal(text, "");
+    }
 }
 
 int main(void)
@@ -146,6 +211,9 @@ int main(void)
         cmocka_unit_test(test_request_add_ask__too_many_become_the_problem),
         cmocka_unit_test(test_request_set_problem__the_first_stays),
         cmocka_unit_test(test_request_copy__owns_all_it_has),
+        cmocka_unit_test(test_word_list__is_sorted_and_has_each_word_once_case_aside),
+        cmocka_unit_test(test_word_list_add__refuses_what_is_too_long_or_too_much),
+        cmocka_unit_test(test_word_list_join__cuts_to_fit),
     };
 
     return cmocka_run_group_tests_name("request", tests, NULL, NULL);

@@ -35,7 +35,7 @@ struct allocated_container {
 
 struct allocation {
     char *node;
-    char *pod_uid; /* whose record it is; "" when it does not say */
+    char *pod_uid;                          /* whose record it is; "" when it does not say */
     struct allocated_container *containers; /* all containers of the pod, in order */
     size_t container_count;
     enum tier tier; /* worst tier inside a container's set; TIER_INTERCONNECT for single devices */
@@ -89,9 +89,25 @@ struct node_use {
     uint32_t unattributed; /* devices taken by pods whose record cannot tell which */
 };
 
+/* What a device is to people: the first of these that is true counts. */
+enum device_state {
+    DEVICE_CONFLICTED = 0,
+    DEVICE_UNHEALTHY,
+    DEVICE_CORDONED,
+    DEVICE_IN_USE,
+    DEVICE_IDLE,
+};
+#define DEVICE_STATE_COUNT 5
+
+enum device_state device_state(const struct device *device, const struct device_use *use);
+
+/* "conflicted", "unhealthy", "cordoned", "in use", "idle". Static storage. */
+const char *device_state_name(enum device_state state);
+
 /*
- * Add one grant to the sums of its device, keeping `mode`, `exclusive` and `conflicted` right.
- * Sums beyond the device are kept as they are and mark it conflicted: both records are true.
+ * Add one grant to the sums of its device, keeping `mode`, `exclusive` and `conflicted` right. A
+ * grant on a device that the node does not report counts as unattributed: fail closed. Sums beyond
+ * the device are kept as they are and mark it conflicted: both records are true.
  */
 void node_use_add(struct node_use *use, const struct node *node, const struct grant *grant);
 

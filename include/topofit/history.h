@@ -2,10 +2,10 @@
 /*
  * history - the last decision about each pod: why nodes were refused, with the numbers.
  *
- * Bounded: HISTORY_PODS_MAX pods, the oldest forgotten first, HISTORY_NODES_MAX refused nodes
- * each. Also remembers the pod as the scheduler sent it, because a bind call carries only names and
- * may come before the watch has shown the pod. Safe from any thread; one mutex inside, held for
- * memory work only.
+ * Bounded: HISTORY_PODS_MAX pods and HISTORY_BYTES_MAX, the oldest forgotten first;
+ * HISTORY_NODES_MAX refused nodes each. Also remembers the pod as the scheduler sent it, because a
+ * bind call carries only names and may come before the watch has shown the pod. Safe from any
+ * thread; one mutex inside, held for memory work only.
  */
 #ifndef TOPOFIT_HISTORY_H
 #define TOPOFIT_HISTORY_H
@@ -20,6 +20,7 @@
 
 #define HISTORY_PODS_MAX 4096
 #define HISTORY_NODES_MAX 128
+#define HISTORY_BYTES_MAX (64u << 20) /* of texts, about */
 
 struct refusal {
     char *node;

@@ -75,7 +75,7 @@ void node_steal_graph(struct node *node, struct peer_graph *graph);
 void node_note_problem(struct node *node, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Position of a device id, or -1. */
+/* Position of a device id, case aside, or -1. */
 int node_find_device(const struct node *node, const char *id);
 
 /* Is there any difference but the reference count? Graphs are compared by content. */
@@ -95,7 +95,6 @@ struct label_set *labels_new(void);
 void labels_add(struct label_set *labels, const char *key, const char *value);
 void labels_sort(struct label_set *labels);
 bool labels_equal(const struct label_set *a, const struct label_set *b);
-struct label_set *labels_ref(struct label_set *labels);
 void labels_unref(struct label_set *labels);
 
 #endif

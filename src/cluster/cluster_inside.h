@@ -12,16 +12,25 @@
 
 #include <pthread.h>
 
+struct known_node {
+    struct node_state *state; /* one reference */
+    uint64_t list_number;     /* of the last list of nodes that showed it */
+};
+
 struct cluster {
     pthread_mutex_t lock;
-    struct map *nodes;       /* struct node_state by name, one reference each */
+    struct hash_key key;
+    struct map *nodes;       /* struct known_node by name, owned */
     struct map *pods;        /* struct pod by "namespace/name", one reference each */
     struct map *pods_by_uid; /* the same pods, borrowed */
     struct ledger *ledger;
     struct intern *intern;
+    struct known_node **sorted_nodes; /* by name; NULL when a node came or went since */
     struct snapshot *current; /* the last snapshot taken, NULL when something changed since */
     uint64_t last_version;
-    uint64_t list_number; /* lists of pods announced so far */
+    uint64_t last_token;       /* handed out for a Binding */
+    uint64_t list_number;      /* lists of pods announced so far */
+    uint64_t node_list_number; /* lists of nodes so far */
     bool nodes_listed, pods_listed;
 };
 
@@ -35,8 +44,15 @@ static inline void cluster_unlock(struct cluster **cluster)
     AUTO(cluster_unlock) struct cluster *locked = (guarded); \
     pthread_mutex_lock(&locked->lock)
 
-/* With the lock held: sum up the holdings of a node again, if we know the node. */
+/* The key of a pod in `pods`. Free it. */
+char *cluster_pod_key(const char *namespace, const char *name);
+
+/* With the lock held: sum up the holdings of a node, if we know it, or of all nodes again. */
 void cluster_republish(struct cluster *cluster, const char *node);
+void cluster_republish_all(struct cluster *cluster);
+
+/* With the lock held: the state of a node, or NULL. */
+const struct node_state *cluster_state_of(const struct cluster *cluster, const char *name);
 
 /* With the lock held: remove what a pod holds, if anything. */
 void cluster_forget_holding(struct cluster *cluster, const char *uid);

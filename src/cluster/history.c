@@ -6,12 +6,45 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define DEVICE_ID_BYTES 64 /* about */
 
 struct history {
     pthread_mutex_t lock;
     struct map *by_uid;  /* struct decision, owned, oldest first */
     struct map *by_name; /* the same by "namespace/name", borrowed */
+    size_t bytes;        /* of all of them, by decision_bytes() */
 };
+
+static size_t list_bytes(const struct word_list *list)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        bytes += strlen(list->items[i]) + sizeof list->items[i];
+    return bytes;
+}
+
+/* About how much memory a decision takes; what outsiders can make long counts. */
+static size_t decision_bytes(const struct decision *decision)
+{
+    const struct request *request = &decision->pod->request;
+    const struct allocation *record = &decision->pod->record;
+    size_t bytes = sizeof *decision + sizeof *decision->pod + list_bytes(&request->use_devices) +
+                   list_bytes(&request->avoid_devices) + list_bytes(&request->use_products) +
+                   list_bytes(&request->avoid_products);
+
+    for (size_t i = 0; i < request->container_count; i++)
+        bytes += strlen(request->containers[i].name) + sizeof request->containers[i];
+    for (size_t i = 0; i < record->container_count; i++)
+        bytes += strlen(record->containers[i].name) +
+                 record->containers[i].device_count *
+                     (sizeof(struct allocated_device) + DEVICE_ID_BYTES);
+    for (size_t i = 0; i < decision->refusal_count; i++)
+        bytes += strlen(decision->refusals[i].detail) + sizeof decision->refusals[i];
+    return bytes;
+}
 
 struct history *history_new(const struct hash_key *key)
 {
@@ -75,6 +108,7 @@ static struct decision *take_out(struct history *history, const char *uid)
 
     if (decision == NULL)
         return NULL;
+    history->bytes -= decision_bytes(decision);
     key = name_key(decision->pod);
     /* A younger namesake may have taken the name over. */
     if (map_get(history->by_name, key) == decision)
@@ -82,11 +116,13 @@ static struct decision *take_out(struct history *history, const char *uid)
     return decision;
 }
 
-static void forget_oldest(struct history *history)
+static void make_room(struct history *history, size_t bytes)
 {
     struct map_cursor at = {0};
 
-    if (map_count(history->by_uid) >= HISTORY_PODS_MAX && map_next(history->by_uid, &at)) {
+    while ((map_count(history->by_uid) >= HISTORY_PODS_MAX ||
+            history->bytes + bytes > HISTORY_BYTES_MAX) &&
+           map_next(history->by_uid, &at)) {
         AUTO_FREE char *uid = xstrdup(at.key);
 
         free_decision(take_out(history, uid));
@@ -98,17 +134,20 @@ void history_put(struct history *history, struct decision *steal_decision)
     AUTO_FREE char *key = name_key(steal_decision->pod);
     struct decision *entry = xcalloc(1, sizeof *entry);
     struct decision *before;
+    size_t bytes;
 
     *entry = *steal_decision;
     *steal_decision = (struct decision){0};
     entry->attempts = 1;
+    bytes = decision_bytes(entry);
     pthread_mutex_lock(&history->lock);
     before = take_out(history, entry->pod->uid);
     if (before != NULL) {
         entry->attempts = before->attempts + 1;
         free_decision(before);
     }
-    forget_oldest(history);
+    make_room(history, bytes);
+    history->bytes += bytes;
     map_put(history->by_uid, entry->pod->uid, entry);
     map_put(history->by_name, key, entry);
     pthread_mutex_unlock(&history->lock);

@@ -119,3 +119,13 @@ void intern_node(struct intern *intern, struct node *node)
         share_text(intern, &node->devices[i].product);
     share_graph(intern, node);
 }
+
+size_t intern_word_count(const struct intern *intern)
+{
+    return map_count(intern->words);
+}
+
+size_t intern_graph_count(const struct intern *intern)
+{
+    return intern->graph_count;
+}

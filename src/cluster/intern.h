@@ -18,4 +18,8 @@ void intern_free(struct intern *intern);
 /* Swap the words and the graph of a node that is not published yet for the shared ones. */
 void intern_node(struct intern *intern, struct node *node);
 
+/* How much is shared at present. */
+size_t intern_word_count(const struct intern *intern);
+size_t intern_graph_count(const struct intern *intern);
+
 #endif

@@ -31,6 +31,7 @@ static void free_holding(void *value)
     free(holding->uid);
     free(holding->node);
     allocation_clear(&holding->allocation);
+    free(holding->grants);
     free(holding);
 }
 
@@ -48,12 +49,25 @@ struct holding *ledger_find(const struct ledger *ledger, const char *uid)
     return map_get(ledger->by_uid, uid);
 }
 
+/* Sums need them over and over, and they never change: a pod that says otherwise is entered anew.
+ */
+static void count_grants(struct holding *holding)
+{
+    struct grant grants[DEVICE_MAX];
+    size_t count =
+        allocation_grants(&holding->allocation, holding->init_done, grants, ARRAY_LEN(grants));
+
+    holding->grants = xcalloc(count, sizeof *holding->grants);
+    holding->grant_count = count;
+    if (count > 0)
+        memcpy(holding->grants, grants, count * sizeof *grants);
+}
+
 struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const char *node,
                              const struct allocation *allocation, unsigned unattributed)
 {
     struct holding *holding = xcalloc(1, sizeof *holding);
 
-    assert(ledger_find(ledger, pod->uid) == NULL);
     holding->namespace = xstrdup(pod->namespace);
     holding->name = xstrdup(pod->name);
     holding->uid = xstrdup(pod->uid);
@@ -61,19 +75,29 @@ struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const
     holding->init_done = pod->init_done;
     holding->has_allocation = allocation != NULL;
     holding->unattributed = unattributed;
-    if (allocation != NULL)
+    if (allocation != NULL) {
         allocation_copy(allocation, &holding->allocation);
-    map_put(ledger->by_uid, holding->uid, holding);
-    holding->next = map_put(ledger->by_node, node, holding);
-    if (holding->next != NULL)
-        holding->next->previous = holding;
+        count_grants(holding);
+    }
+    ledger_add(ledger, holding);
     return holding;
 }
 
-void ledger_remove(struct ledger *ledger, struct holding *holding)
+void ledger_add(struct ledger *ledger, struct holding *steal_holding)
 {
-    if (holding == NULL)
-        return;
+    struct holding *first = map_put(ledger->by_node, steal_holding->node, steal_holding);
+    const struct holding *before = map_put(ledger->by_uid, steal_holding->uid, steal_holding);
+
+    assert(before == NULL);
+    (void)before;
+    steal_holding->next = first;
+    steal_holding->previous = NULL;
+    if (first != NULL)
+        first->previous = steal_holding;
+}
+
+void ledger_take(struct ledger *ledger, struct holding *holding)
+{
     if (holding->next != NULL)
         holding->next->previous = holding->previous;
     if (holding->previous != NULL)
@@ -83,6 +107,13 @@ void ledger_remove(struct ledger *ledger, struct holding *holding)
     else
         map_remove(ledger->by_node, holding->node);
     map_remove(ledger->by_uid, holding->uid);
+}
+
+void ledger_remove(struct ledger *ledger, struct holding *holding)
+{
+    if (holding == NULL)
+        return;
+    ledger_take(ledger, holding);
     free_holding(holding);
 }
 
@@ -94,19 +125,13 @@ struct holding *ledger_on_node(const struct ledger *ledger, const char *node)
 void ledger_sum(const struct ledger *ledger, const struct node *node, const char *except,
                 struct node_use *out)
 {
-    struct grant grants[DEVICE_MAX];
-
     *out = (struct node_use){.device_count = node->device_count};
     for (const struct holding *holding = ledger_on_node(ledger, node->name); holding != NULL;
          holding = holding->next) {
-        size_t count;
-
         if (except != NULL && strcmp(holding->uid, except) == 0)
             continue;
-        count =
-            allocation_grants(&holding->allocation, holding->init_done, grants, ARRAY_LEN(grants));
-        for (size_t i = 0; i < count; i++)
-            node_use_add(out, node, &grants[i]);
+        for (size_t i = 0; i < holding->grant_count; i++)
+            node_use_add(out, node, &holding->grants[i]);
         out->unattributed += holding->unattributed;
     }
 }

@@ -17,8 +17,13 @@ struct holding {
     enum holding_state state;
     bool init_done;
     bool has_allocation;
+    bool told; /* by the pod itself */
     struct allocation allocation;
+    struct grant *grants; /* what the allocation comes to; ids borrowed from it */
+    size_t grant_count;
     unsigned unattributed;           /* devices taken without a record that tells which */
+    uint64_t token;                  /* of the Binding whose end decides; 0 when nobody will tell */
+    uint64_t earlier;                /* of one before it that is in doubt as well, or 0 */
     uint64_t list_number;            /* lists of pods announced before it was reserved */
     struct holding *previous, *next; /* on the same node */
 };
@@ -41,6 +46,10 @@ struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const
 
 /* Remove a holding and free it. NULL is fine. */
 void ledger_remove(struct ledger *ledger, struct holding *holding);
+
+/* Move a holding: take it out of one ledger, add it to another. */
+void ledger_take(struct ledger *ledger, struct holding *holding);
+void ledger_add(struct ledger *ledger, struct holding *steal_holding);
 
 /* First holding on a node, or NULL; follow `next`. */
 struct holding *ledger_on_node(const struct ledger *ledger, const char *node);

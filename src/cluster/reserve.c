@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reserve - booking devices for a Binding on its way, and its three ends. */
+/* reserve - booking devices for a Binding on its way, and its ends. */
 #include "cluster_inside.h"
 
 #include <assert.h>
@@ -14,13 +14,13 @@ static void assert_no_new_conflict(const struct node_state *before, const struct
 
 int cluster_reserve(struct cluster *cluster, const struct pod *pod,
                     const struct allocation *allocation, const struct node_state *expected,
-                    struct error *err)
+                    uint64_t *token, struct error *err)
 {
     const struct node_state *state;
     struct holding *holding;
 
     LOCK(cluster);
-    state = map_get(cluster->nodes, expected->node->name);
+    state = cluster_state_of(cluster, expected->node->name);
     if (state == NULL)
         return error_set(err, ERR_NOT_FOUND, "node %s is gone", expected->node->name);
     if (state->version != expected->version)
@@ -31,49 +31,91 @@ int cluster_reserve(struct cluster *cluster, const struct pod *pod,
     holding = ledger_enter(cluster->ledger, pod, expected->node->name, allocation, 0);
     holding->state = HOLDING_RESERVED;
     holding->list_number = cluster->list_number;
+    holding->token = *token = ++cluster->last_token;
     cluster_republish(cluster, expected->node->name);
-    assert_no_new_conflict(expected, map_get(cluster->nodes, expected->node->name));
+    assert_no_new_conflict(expected, cluster_state_of(cluster, expected->node->name));
     return 0;
 }
 
-void cluster_confirm(struct cluster *cluster, const char *uid)
+/*
+ * The holding that stands for a Binding, or NULL: when the Binding was told of already, when the
+ * watch was faster, when nothing was booked (token 0).
+ */
+static struct holding *find_sending(struct cluster *cluster, const char *uid, uint64_t token)
+{
+    struct holding *holding = ledger_find(cluster->ledger, uid);
+
+    if (token == 0 || holding == NULL)
+        return NULL;
+    return holding->token == token || holding->earlier == token ? holding : NULL;
+}
+
+void cluster_confirm(struct cluster *cluster, const char *uid, uint64_t token)
 {
     struct holding *holding;
 
     LOCK(cluster);
-    holding = ledger_find(cluster->ledger, uid);
-    if (holding != NULL)
-        holding->state = HOLDING_BOUND;
+    holding = find_sending(cluster, uid, token);
+    if (holding == NULL)
+        return;
+    holding->state = HOLDING_BOUND;
+    holding->token = holding->earlier = 0;
 }
 
-void cluster_release(struct cluster *cluster, const char *uid, enum holding_state from)
+void cluster_release(struct cluster *cluster, const char *uid, uint64_t token)
 {
-    const struct holding *holding;
+    struct holding *holding;
 
     LOCK(cluster);
-    holding = ledger_find(cluster->ledger, uid);
-    if (holding != NULL && holding->state == from)
+    holding = find_sending(cluster, uid, token);
+    if (holding == NULL)
+        return;
+    if (holding->token == token && holding->earlier == 0) {
         cluster_forget_holding(cluster, uid);
+        return;
+    }
+    /* There are two, and the other one is left. */
+    if (holding->token == token) {
+        holding->token = holding->earlier;
+        holding->state = HOLDING_UNKNOWN;
+    }
+    holding->earlier = 0;
 }
 
-void cluster_mark_unknown(struct cluster *cluster, const char *uid)
+void cluster_mark_unknown(struct cluster *cluster, const char *uid, uint64_t token)
 {
     struct holding *holding;
 
     LOCK(cluster);
-    holding = ledger_find(cluster->ledger, uid);
-    if (holding != NULL && holding->state == HOLDING_RESERVED)
+    holding = find_sending(cluster, uid, token);
+    if (holding != NULL && holding->token == token)
         holding->state = HOLDING_UNKNOWN;
 }
 
-bool cluster_resume(struct cluster *cluster, const char *uid)
+void cluster_abandon(struct cluster *cluster, const char *uid, uint64_t token)
+{
+    struct holding *holding;
+
+    LOCK(cluster);
+    holding = find_sending(cluster, uid, token);
+    if (holding == NULL)
+        return;
+    if (holding->token == token)
+        holding->token = 0;
+    else
+        holding->earlier = 0;
+}
+
+uint64_t cluster_resume(struct cluster *cluster, const char *uid)
 {
     struct holding *holding;
 
     LOCK(cluster);
     holding = ledger_find(cluster->ledger, uid);
     if (holding == NULL || holding->state != HOLDING_UNKNOWN)
-        return false;
+        return 0;
     holding->state = HOLDING_RESERVED;
-    return true;
+    holding->earlier = holding->token;
+    holding->token = ++cluster->last_token;
+    return holding->token;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* snapshot - building the immutable pictures that readers hold. */
-#include "snapshot.h"
+#include "topofit/snapshot.h"
 
+#include "snapshot_inside.h"
 #include "topofit/mem.h"
 
 #include <stdlib.h>
@@ -42,20 +43,6 @@ struct snapshot *snapshot_new(size_t capacity)
 void snapshot_add(struct snapshot *snapshot, struct node_state *state)
 {
     snapshot->states[snapshot->count++] = node_state_ref(state);
-}
-
-static int compare_states(const void *a, const void *b)
-{
-    const struct node_state *x = *(struct node_state *const *)a;
-    const struct node_state *y = *(struct node_state *const *)b;
-
-    return strcmp(x->node->name, y->node->name);
-}
-
-void snapshot_sort(struct snapshot *snapshot)
-{
-    if (snapshot->count > 0)
-        qsort(snapshot->states, snapshot->count, sizeof snapshot->states[0], compare_states);
 }
 
 struct snapshot *snapshot_ref(struct snapshot *snapshot)

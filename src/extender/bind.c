@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESERVE_TRIES_MAX 64               /* each lost try is another pod's success */
-#define ANNOTATIONS_BYTES_MAX (192 * 1024) /* the API server's limit is 256 KiB for a whole pod */
+#define RESERVE_TRIES_MAX 64 /* each lost try is another pod's success */
+#define RECORD_BYTES_MAX (188 * 1024)
 
 /* A bind call on its way. */
 struct binding {
@@ -19,7 +19,7 @@ struct binding {
     struct extender_binding_args args;
     struct pod *pod;
     uint64_t deadline_ms;
-    bool resumed; /* an earlier Binding of the pod, whose end is unknown, is sent again */
+    uint64_t token; /* names the Binding to the cluster; 0 for a pod without devices */
     extender_on_bound done;
     void *ctx;
 };
@@ -59,30 +59,31 @@ static void on_job_done(void *ctx, enum bind_outcome outcome, const char *text)
 
     switch (outcome) {
     case BIND_BOUND:
-        cluster_confirm(cluster, uid);
+        cluster_confirm(cluster, uid, binding->token);
         finish(binding, BIND_END_BOUND, "");
         return;
     case BIND_FAILED:
-        cluster_release(cluster, uid, HOLDING_RESERVED);
+        cluster_release(cluster, uid, binding->token);
         finish(binding, BIND_END_FAILED, text);
         return;
     case BIND_UNCLEAR:
-        cluster_mark_unknown(cluster, uid);
+        cluster_mark_unknown(cluster, uid, binding->token);
         answer(binding, BIND_END_UNCLEAR, text);
         return;
     }
 }
 
-/* What became of a Binding that was unclear. Still unclear: the watch or the next start tells. */
+/* What became of a Binding that was unclear. Still unclear: the watch or the next one tells. */
 static void on_job_settled(void *ctx, enum bind_outcome outcome)
 {
+    static void (*const tell[])(struct cluster *, const char *, uint64_t) = {
+        [BIND_BOUND] = cluster_confirm,
+        [BIND_FAILED] = cluster_release,
+        [BIND_UNCLEAR] = cluster_abandon,
+    };
     struct binding *binding = ctx;
-    struct cluster *cluster = binding->extender->cluster;
 
-    if (outcome == BIND_BOUND)
-        cluster_confirm(cluster, binding->pod->uid);
-    else if (outcome == BIND_FAILED)
-        cluster_release(cluster, binding->pod->uid, HOLDING_UNKNOWN);
+    tell[outcome](binding->extender->cluster, binding->pod->uid, binding->token);
     binding_free(binding);
 }
 
@@ -103,6 +104,8 @@ static const char *check_pod(const struct pod *pod, const struct extender_bindin
 {
     if (pod == NULL)
         return "the pod is not known yet";
+    if (strcmp(pod->namespace, args->pod_namespace) != 0 || strcmp(pod->name, args->pod_name) != 0)
+        return "the uid is that of a pod with another name";
     if (strcmp(pod->uid, args->pod_uid) != 0)
         return "the pod was replaced by another one of the same name";
     if (pod->deleting || pod->finished)
@@ -128,7 +131,10 @@ static const char *check_args(struct extender *extender, const struct extender_b
 
 /* --- the job --------------------------------------------------------------------------------- */
 
-/* Write the record into the job. return false when it is too big for a pod. */
+/*
+ * Write the record into the job. return false when it is too big: dialect_request() lets no pod
+ * through that needs so much, but names from outside may be odd.
+ */
 static bool add_record(struct bind_job *job, const struct allocation *allocation)
 {
     struct kube_pairs annotations = {0};
@@ -140,13 +146,12 @@ static bool add_record(struct bind_job *job, const struct allocation *allocation
         bind_job_add_annotation(job, annotations.items[i].key, annotations.items[i].value);
     }
     kube_pairs_clear(&annotations);
-    return bytes <= ANNOTATIONS_BYTES_MAX;
+    return bytes <= RECORD_BYTES_MAX;
 }
 
 /*
  * Hand the Binding over. allocation is NULL for a pod without devices. When it cannot be handed
- * over, what was reserved for this call is given back; what an earlier one left unknown stays
- * unknown.
+ * over it is released: the pod holds what an earlier one has left in doubt, or nothing.
  */
 static void submit(struct binding *binding, const struct allocation *allocation)
 {
@@ -167,10 +172,7 @@ static void submit(struct binding *binding, const struct allocation *allocation)
     if (err.code == ERR_NONE && port->submit(port->ctx, job, &err) == 0)
         return;
     bind_job_free(job);
-    if (binding->resumed)
-        cluster_mark_unknown(binding->extender->cluster, binding->pod->uid);
-    else if (allocation != NULL)
-        cluster_release(binding->extender->cluster, binding->pod->uid, HOLDING_RESERVED);
+    cluster_release(binding->extender->cluster, binding->pod->uid, binding->token);
     finish(binding, BIND_END_REFUSED, err.text);
 }
 
@@ -201,7 +203,7 @@ static int reserve(struct binding *binding, struct allocation *out, struct error
         plan_allocation(&plan, state->node, &binding->pod->request, out);
         free(out->pod_uid);
         out->pod_uid = xstrdup(binding->pod->uid);
-        if (cluster_reserve(extender->cluster, binding->pod, out, state, err) == 0)
+        if (cluster_reserve(extender->cluster, binding->pod, out, state, &binding->token, err) == 0)
             return 0;
         allocation_clear(out);
         if (err->code != ERR_CONFLICT)
@@ -232,14 +234,17 @@ static void bind_again(struct binding *binding, const struct holding_view *holdi
     if (strcmp(holding->node, binding->args.node) != 0) {
         finish(binding, BIND_END_REFUSED,
                "an earlier binding of this pod to another node is not settled");
-    } else if (holding->state == HOLDING_BOUND) {
-        finish(binding, BIND_END_BOUND, "");
-    } else if (cluster_resume(binding->extender->cluster, binding->pod->uid)) {
-        binding->resumed = true;
-        submit(binding, &holding->allocation);
-    } else {
-        finish(binding, BIND_END_REFUSED, "a binding of this pod is in flight");
+        return;
     }
+    if (holding->state == HOLDING_BOUND) {
+        finish(binding, BIND_END_BOUND, "");
+        return;
+    }
+    binding->token = cluster_resume(binding->extender->cluster, binding->pod->uid);
+    if (binding->token == 0)
+        finish(binding, BIND_END_REFUSED, "a binding of this pod is in flight");
+    else
+        submit(binding, &holding->allocation);
 }
 
 int extender_bind(struct extender *extender, const char *bytes, size_t length, struct moment now,

@@ -187,6 +187,32 @@ size_t allocation_grants(const struct allocation *allocation, bool init_done, st
     return count;
 }
 
+/* --- states ---------------------------------------------------------------------------------- */
+
+enum device_state device_state(const struct device *device, const struct device_use *use)
+{
+    if (use->conflicted)
+        return DEVICE_CONFLICTED;
+    if (!device->healthy)
+        return DEVICE_UNHEALTHY;
+    if (device->cordoned)
+        return DEVICE_CORDONED;
+    return use->slots > 0 ? DEVICE_IN_USE : DEVICE_IDLE;
+}
+
+const char *device_state_name(enum device_state state)
+{
+    static const char *const names[DEVICE_STATE_COUNT] = {
+        [DEVICE_CONFLICTED] = "conflicted",
+        [DEVICE_UNHEALTHY] = "unhealthy",
+        [DEVICE_CORDONED] = "cordoned",
+        [DEVICE_IN_USE] = "in use",
+        [DEVICE_IDLE] = "idle",
+    };
+
+    return names[state];
+}
+
 /* --- sums on a node -------------------------------------------------------------------------- */
 
 static bool exceeds(const struct device_use *use, const struct device *device)
@@ -203,8 +229,12 @@ void node_use_add(struct node_use *use, const struct node *node, const struct gr
 
     assert(use->device_count == node->device_count);
     /* A grant of nothing: the pod's init containers had the device, and they have ended. */
-    if (position < 0 || grant->slots == 0)
+    if (grant->slots == 0)
         return;
+    if (position < 0) {
+        use->unattributed++; /* the node calls its devices otherwise now: it may be any of them */
+        return;
+    }
     device = &node->devices[position];
     sum = &use->devices[position];
     if (sum->slots > 0 && (sum->exclusive || sum->mode != grant->mode))

@@ -51,12 +51,6 @@ bool labels_equal(const struct label_set *a, const struct label_set *b)
     return true;
 }
 
-struct label_set *labels_ref(struct label_set *labels)
-{
-    __atomic_add_fetch(&labels->references, 1, __ATOMIC_RELAXED);
-    return labels;
-}
-
 void labels_unref(struct label_set *labels)
 {
     if (labels == NULL || __atomic_sub_fetch(&labels->references, 1, __ATOMIC_ACQ_REL) > 0)
@@ -147,7 +141,7 @@ void node_note_problem(struct node *node, const char *format, ...)
 int node_find_device(const struct node *node, const char *id)
 {
     for (unsigned i = 0; i < node->device_count; i++) {
-        if (strcmp(node->devices[i].id, id) == 0)
+        if (text_equal_nocase(node->devices[i].id, id))
             return (int)i;
     }
     return -1;

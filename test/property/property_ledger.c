@@ -30,6 +30,7 @@ struct job {
     int node;
     const struct allocation *record;
     enum { ON_ITS_WAY = 0, EXECUTED, REFUSED } arrival;
+    uint64_t token;
     bool resumed;   /* sent after another one whose end is unknown */
     bool abandoned; /* nobody waits for the answer any more */
 };
@@ -49,7 +50,8 @@ struct history {
     struct job jobs[JOBS_MAX];
     size_t job_count;
     struct snapshot *old_snapshot;
-    unsigned booked, conflicts, unclear, lists; /* so that we know the test does something */
+    unsigned booked, conflicts, unclear, unsent,
+        lists; /* so that we know the test does something */
 };
 
 static unsigned below(struct history *h, unsigned limit)
@@ -153,6 +155,45 @@ static void move_copy(struct history *h)
     }
 }
 
+/* --- what is told of Bindings -------------------------------------------------------------------
+ */
+
+static void confirm(struct history *h, unsigned number, uint64_t token)
+{
+    cluster_confirm(h->cluster, uid_of(number), token);
+    model_confirm(&h->model, number, token);
+}
+
+static void release(struct history *h, unsigned number, uint64_t token)
+{
+    cluster_release(h->cluster, uid_of(number), token);
+    model_release(&h->model, number, token);
+}
+
+static void abandon(struct history *h, unsigned number, uint64_t token)
+{
+    cluster_abandon(h->cluster, uid_of(number), token);
+    model_abandon(&h->model, number, token);
+}
+
+static unsigned jobs_of(const struct history *h, unsigned number)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < h->job_count; i++)
+        count += h->jobs[i].number == number;
+    return count;
+}
+
+/* A look at a pod of which no Binding is on its way any more. */
+static void find_out(struct history *h, const struct job *job)
+{
+    if (pod_server_is_bound_by(&h->server, job->name, job->number, job->node, job->record))
+        confirm(h, job->number, job->token);
+    else if (!h->server.pods[job->name].by_us) /* else somebody changed the record since */
+        release(h, job->number, job->token);
+}
+
 /* --- binding ------------------------------------------------------------------------------------
  */
 
@@ -165,14 +206,50 @@ static struct job *add_job(struct history *h, const struct pod_version *pod, int
     return job;
 }
 
-/* Only what is unknown is sent again. */
-static bool try_again(struct history *h, const struct claim *claim)
+/* Could not be handed over; what came before may be found out about just then. */
+static void withdraw(struct history *h, const struct job *earlier, uint64_t token)
 {
-    bool is_unknown = claim->state == HOLDING_UNKNOWN;
+    if (below(h, 2) == 0 && jobs_of(h, earlier->number) == 0)
+        find_out(h, earlier);
+    release(h, earlier->number, token);
+    h->unsent++;
+}
 
-    assert_int_equal(cluster_resume(h->cluster, uid_of(claim->number)), is_unknown);
-    model_move(&h->model, claim->number, HOLDING_UNKNOWN, HOLDING_RESERVED);
-    return is_unknown;
+/* As the binder: the new job answers for those before it that nobody waits for any more. */
+static void take_over(struct history *h, const struct job *earlier, uint64_t token)
+{
+    abandon(h, earlier->number, earlier->token);
+    for (size_t i = 0; i < h->job_count; i++) {
+        if (h->jobs[i].number == earlier->number)
+            h->jobs[i].token = token;
+    }
+}
+
+/* Only what is unknown is sent again. */
+static void try_again(struct history *h, const struct pod_version *pod, const struct claim *claim)
+{
+    const struct job earlier = {.number = pod->number,
+                                .name = pod->name,
+                                .node = claim->node,
+                                .record = claim->record,
+                                .token = claim->last};
+    bool is_unknown = claim->state == HOLDING_UNKNOWN;
+    uint64_t token = cluster_resume(h->cluster, uid_of(pod->number));
+    struct job *job;
+
+    assert_int_equal(token != 0, is_unknown);
+    if (!is_unknown)
+        return;
+    model_resume(&h->model, pod->number, token);
+    check(h);
+    if (below(h, 4) == 0) {
+        withdraw(h, &earlier, token);
+        return;
+    }
+    take_over(h, &earlier, token);
+    job = add_job(h, pod, earlier.node, earlier.record);
+    job->resumed = true;
+    job->token = token;
 }
 
 /* The scheduler's idea of a pod to bind; false when there is none. */
@@ -222,22 +299,30 @@ static void reserve(struct history *h, const struct pod_version *version, int no
     struct error err = {0};
     const struct allocation *record;
     enum error_code want;
+    uint64_t token = 0;
 
     plan_allocation(plan, state->node, version->request, &allocation);
     for (unsigned meanwhile = below(h, 4) == 0 ? 1 + below(h, 3) : 0; meanwhile > 0; meanwhile--)
         move_copy(h);
     want = expect_reserve(h, pod, state);
-    assert_int_equal(cluster_reserve(h->cluster, pod, &allocation, state, &err), -(int)want);
+    assert_int_equal(cluster_reserve(h->cluster, pod, &allocation, state, &token, &err),
+                     -(int)want);
     if (want != ERR_NONE) {
         h->conflicts++;
         return;
     }
     check_no_new_conflict(h, state);
     record = pod_server_keep(&h->server, &allocation);
-    h->model.claims[h->model.claim_count++] = (struct claim){
-        version->number, HOLDING_RESERVED, node, record, version->init_done, h->model.list_number};
-    add_job(h, version, node, record);
+    h->model.claims[h->model.claim_count++] =
+        (struct claim){version->number,    HOLDING_RESERVED,     node,  record,
+                       version->init_done, h->model.list_number, token, 0};
     h->booked++;
+    if (below(h, 8) > 0) {
+        add_job(h, version, node, record)->token = token;
+        return;
+    }
+    release(h, version->number, token); /* could not be handed over */
+    h->unsent++;
 }
 
 /* As extender_bind: decide on the present state, or try again what is not settled. */
@@ -257,8 +342,8 @@ static void bind(struct history *h)
         return;
     claim = model_claim(&h->model, pod.number);
     if (claim != NULL) {
-        if (claim->node == node && try_again(h, claim))
-            add_job(h, &pod, node, claim->record)->resumed = true;
+        if (claim->node == node)
+            try_again(h, &pod, claim);
         return;
     }
     decide_node(state->node, &state->use, pod.request, &policy, h->memo, &plan, &verdict);
@@ -278,26 +363,18 @@ static void arrive(struct history *h, struct job *job)
                        : REFUSED;
 }
 
-static void release(struct history *h, unsigned number, enum holding_state from)
-{
-    cluster_release(h->cluster, uid_of(number), from);
-    model_release(&h->model, number, from);
-}
-
-static void tell_end(struct history *h, unsigned number, enum bind_outcome outcome)
+static void tell_end(struct history *h, const struct job *job, enum bind_outcome outcome)
 {
     switch (outcome) {
     case BIND_BOUND:
-        cluster_confirm(h->cluster, uid_of(number));
-        model_move(&h->model, number, HOLDING_RESERVED, HOLDING_BOUND);
-        model_move(&h->model, number, HOLDING_UNKNOWN, HOLDING_BOUND);
+        confirm(h, job->number, job->token);
         return;
     case BIND_FAILED:
-        release(h, number, HOLDING_RESERVED);
+        release(h, job->number, job->token);
         return;
     case BIND_UNCLEAR:
-        cluster_mark_unknown(h->cluster, uid_of(number));
-        model_move(&h->model, number, HOLDING_RESERVED, HOLDING_UNKNOWN);
+        cluster_mark_unknown(h->cluster, uid_of(job->number), job->token);
+        model_mark_unknown(&h->model, job->number, job->token);
         h->unclear++;
         return;
     }
@@ -306,16 +383,8 @@ static void tell_end(struct history *h, unsigned number, enum bind_outcome outco
 /* The last Binding of a pod that may have been on its way has arrived, or never will. */
 static void settle(struct history *h, const struct job *job)
 {
-    unsigned others = 0;
-
-    for (size_t i = 0; i < h->job_count; i++)
-        others += h->jobs[i].number == job->number && &h->jobs[i] != job;
-    if (others > 0 || below(h, 4) == 0)
-        return;
-    if (pod_server_is_bound_by(&h->server, job->name, job->number, job->node, job->record))
-        tell_end(h, job->number, BIND_BOUND);
-    else if (!h->server.pods[job->name].by_us) /* else somebody changed the record since */
-        release(h, job->number, HOLDING_UNKNOWN);
+    if (jobs_of(h, job->number) == 1 && below(h, 4) > 0)
+        find_out(h, job);
 }
 
 /* An answer, or what a look at the pod tells instead. */
@@ -346,12 +415,12 @@ static void step_job(struct history *h)
         /* After an earlier one that is not settled, one that was not sent has failed nothing. */
         bool failed = !job->resumed && below(h, 2) == 0;
 
-        tell_end(h, job->number, failed ? BIND_FAILED : BIND_UNCLEAR);
+        tell_end(h, job, failed ? BIND_FAILED : BIND_UNCLEAR);
         job->abandoned = true;
         if (!failed)
             return;
     } else if (!job->abandoned) {
-        tell_end(h, job->number, learn_outcome(h, job));
+        tell_end(h, job, learn_outcome(h, job));
     }
     if (job->abandoned)
         settle(h, job);
@@ -412,7 +481,8 @@ static void calm_down(struct history *h)
     /* Bindings that never arrived: a look at the pod says so. */
     while (h->model.claim_count > 0) {
         assert_int_equal(h->model.claims[0].state, HOLDING_UNKNOWN);
-        release(h, h->model.claims[0].number, HOLDING_UNKNOWN);
+        abandon(h, h->model.claims[0].number, h->model.claims[0].before);
+        release(h, h->model.claims[0].number, h->model.claims[0].last);
     }
 }
 
@@ -459,9 +529,10 @@ static void run(uint64_t seed)
     check_only_the_bound_hold(h);
     restart(h);
     check_only_the_bound_hold(h);
-    print_message("%u booked, %u overtaken, %u unclear, %u lists\n", h->booked, h->conflicts,
-                  h->unclear, h->lists);
-    assert_true(h->booked > STEPS / 100 && h->lists > STEPS / 1000 && h->unclear > 0);
+    print_message("%u booked, %u overtaken, %u unclear, %u unsent, %u lists\n", h->booked,
+                  h->conflicts, h->unclear, h->unsent, h->lists);
+    assert_true(h->booked > STEPS / 100 && h->lists > STEPS / 1000 && h->unclear > 0 &&
+                h->unsent > 0);
     end(h);
     free(h);
 }

@@ -71,6 +71,13 @@ static int submit(void *ctx, struct bind_job *steal_job, struct error *err)
         take_over_doubt(harness, steal_job);
         harness->job = steal_job;
         return 0;
+    case PORT_FAILS:
+        steal_job->done(steal_job->ctx, BIND_FAILED, "the Binding was not sent");
+        bind_job_free(steal_job);
+        return 0;
+    case PORT_SETTLES_AND_IS_FULL:
+        settle_job(harness, harness->settles_as);
+        return error_set(err, ERR_BUSY, "too many Bindings are in flight");
     case PORT_IS_FULL:
         return error_set(err, ERR_BUSY, "too many Bindings are in flight");
     }

@@ -28,6 +28,8 @@ enum port_script {
     PORT_EXECUTES = 0, /* the API server binds, the watch shows the pod, the job is BIND_BOUND */
     PORT_HOLDS,        /* the job waits for the test: api_executes, end_job */
     PORT_IS_FULL,      /* the job is refused */
+    PORT_FAILS,        /* the job is taken, and is BIND_FAILED without a Binding */
+    PORT_SETTLES_AND_IS_FULL, /* the same, and just before that settle_job(settles_as) */
 };
 
 struct harness {
@@ -38,6 +40,7 @@ struct harness {
     json_t *pods;             /* by name; all live in namespace default */
     pthread_mutex_t api_lock; /* guards pods while Bindings are executed */
     enum port_script port;
+    enum bind_outcome settles_as;
     struct bind_job *job;                          /* held; owned */
     struct bind_job *unclear[HARNESS_UNCLEAR_MAX]; /* ended unclear, not settled; oldest first */
     size_t unclear_count;

@@ -43,21 +43,58 @@ void model_gone(struct ledger_model *model, unsigned name, unsigned number)
     drop_claim(model, number);
 }
 
-void model_move(struct ledger_model *model, unsigned number, enum holding_state from,
-                enum holding_state to)
+void model_confirm(struct ledger_model *model, unsigned number, uint64_t token)
 {
     struct claim *claim = model_claim(model, number);
 
-    if (claim != NULL && claim->state == from)
-        claim->state = to;
+    if (claim == NULL || token == 0 || (claim->last != token && claim->before != token))
+        return;
+    claim->state = HOLDING_BOUND;
+    claim->last = claim->before = 0;
 }
 
-void model_release(struct ledger_model *model, unsigned number, enum holding_state from)
+void model_release(struct ledger_model *model, unsigned number, uint64_t token)
 {
-    const struct claim *claim = model_claim(model, number);
+    struct claim *claim = model_claim(model, number);
 
-    if (claim != NULL && claim->state == from)
+    if (claim == NULL || token == 0)
+        return;
+    if (claim->before == token) {
+        claim->before = 0;
+    } else if (claim->last == token && claim->before != 0) {
+        claim->last = claim->before;
+        claim->before = 0;
+        claim->state = HOLDING_UNKNOWN;
+    } else if (claim->last == token) {
         drop_claim(model, number);
+    }
+}
+
+void model_mark_unknown(struct ledger_model *model, unsigned number, uint64_t token)
+{
+    struct claim *claim = model_claim(model, number);
+
+    if (claim != NULL && token != 0 && claim->last == token)
+        claim->state = HOLDING_UNKNOWN;
+}
+
+void model_abandon(struct ledger_model *model, unsigned number, uint64_t token)
+{
+    struct claim *claim = model_claim(model, number);
+
+    if (claim == NULL || token == 0)
+        return;
+    claim->last = claim->last == token ? 0 : claim->last;
+    claim->before = claim->before == token ? 0 : claim->before;
+}
+
+void model_resume(struct ledger_model *model, unsigned number, uint64_t token)
+{
+    struct claim *claim = model_claim(model, number);
+
+    claim->state = HOLDING_RESERVED;
+    claim->before = claim->last;
+    claim->last = token;
 }
 
 static const struct pod_version *find_seen(const struct ledger_model *model, unsigned number)
@@ -221,6 +258,30 @@ static struct device_use device_sum(const struct device *device, const struct he
     return sum;
 }
 
+/* Devices of a record, in use now, that the node does not report. */
+static unsigned count_strangers(const struct held *held, const struct node *node)
+{
+    unsigned count = 0;
+
+    for (size_t c = 0; held->record != NULL && c < held->record->container_count; c++) {
+        const struct allocated_container *container = &held->record->containers[c];
+
+        for (size_t d = 0; d < container->device_count; d++) {
+            const char *id = container->devices[d].id;
+            bool is_known = node_find_device(node, id) >= 0;
+
+            for (size_t before = 0; before < c && !is_known; before++) {
+                const struct allocated_container *other = &held->record->containers[before];
+
+                for (size_t k = 0; k < other->device_count && !is_known; k++)
+                    is_known = strcmp(other->devices[k].id, id) == 0; /* counted there */
+            }
+            count += !is_known && tenant(held, id).slots > 0;
+        }
+    }
+    return count;
+}
+
 /* --- comparing ----------------------------------------------------------------------------------
  */
 
@@ -264,7 +325,9 @@ static void check_sums(struct cluster *cluster, struct node *const *nodes, const
                 assert_int_equal(use->mode, sum.mode);
         }
         for (size_t i = 0; i < count; i++)
-            unattributed += held[i].node == n ? held[i].unattributed : 0;
+            unattributed += held[i].node != n
+                                ? 0
+                                : held[i].unattributed + count_strangers(&held[i], state->node);
         assert_int_equal(state->use.unattributed, unattributed);
     }
 }

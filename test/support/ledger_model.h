@@ -21,7 +21,8 @@ struct claim {
     int node;
     const struct allocation *record;
     bool init_done;
-    unsigned list_number; /* lists announced when it was booked */
+    unsigned list_number;  /* lists announced when it was booked */
+    uint64_t last, before; /* tokens of its Bindings that may still be told of, or 0 */
 };
 
 struct ledger_model {
@@ -36,10 +37,14 @@ void model_pod(struct ledger_model *model, const struct pod_version *pod);
 void model_gone(struct ledger_model *model, unsigned name, unsigned number);
 void model_list(struct ledger_model *model, const struct pod_version *listed);
 
-/* A claim in one state changes to another, or is given up; nothing happens in other states. */
-void model_move(struct ledger_model *model, unsigned number, enum holding_state from,
-                enum holding_state to);
-void model_release(struct ledger_model *model, unsigned number, enum holding_state from);
+/* What is told of a Binding by its token; nothing happens when the claim has no such Binding. */
+void model_confirm(struct ledger_model *model, unsigned number, uint64_t token);
+void model_release(struct ledger_model *model, unsigned number, uint64_t token);
+void model_mark_unknown(struct ledger_model *model, unsigned number, uint64_t token);
+void model_abandon(struct ledger_model *model, unsigned number, uint64_t token);
+
+/* What is unknown is sent again under a new token. */
+void model_resume(struct ledger_model *model, unsigned number, uint64_t token);
 
 struct claim *model_claim(struct ledger_model *model, unsigned number);
 

@@ -74,7 +74,8 @@ unsigned small_unattributed(struct cluster *cluster)
     return snapshot_find(snapshot, "n1")->use.unattributed;
 }
 
-int small_reserve(struct cluster *cluster, const struct pod *pod, const char *device, uint64_t mib)
+int small_reserve(struct cluster *cluster, const struct pod *pod, const char *device, uint64_t mib,
+                  uint64_t *token)
 {
     AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(cluster);
     AUTO(allocation_clear) struct allocation allocation;
@@ -83,5 +84,5 @@ int small_reserve(struct cluster *cluster, const struct pod *pod, const char *de
     allocation_init(&allocation);
     allocation_add_container(&allocation, "c0", CONTAINER_APP);
     record_line(&allocation, device, mib, 0, ISOLATION_SOFT);
-    return cluster_reserve(cluster, pod, &allocation, snapshot_find(snapshot, "n1"), &err);
+    return cluster_reserve(cluster, pod, &allocation, snapshot_find(snapshot, "n1"), token, &err);
 }

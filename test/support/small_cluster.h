@@ -21,7 +21,8 @@ struct pod *small_bound_pod(const char *name, const char *uid, const char *node,
                             uint64_t mib);
 
 /* Book a device of n1 for a pod on the present state. return 0 or a negative code. */
-int small_reserve(struct cluster *cluster, const struct pod *pod, const char *device, uint64_t mib);
+int small_reserve(struct cluster *cluster, const struct pod *pod, const char *device, uint64_t mib,
+                  uint64_t *token);
 
 /* What the present picture says of n1; the invariants are checked on the way. */
 struct device_use small_use(struct cluster *cluster, unsigned position);

@@ -222,7 +222,7 @@ static void test_bind__a_record_too_big_for_a_pod_is_refused_and_frees_the_cards
     json_object_set_new(annotations, "topofit.io/inventory", json_string(buf_text(&devices)));
     watch_node(harness, "n1");
     api_pod(harness, "huge", buf_text(&wants));
-    expect_no_bind(harness, "huge", "n1", "too big");
+    expect_no_bind(harness, "huge", "n1", "devices in all");
     assert_false(holds(harness, "huge"));
 }
 

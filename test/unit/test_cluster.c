@@ -155,6 +155,7 @@ static void test_cluster_put_pod__pods_without_devices_do_not_disturb_plans(void
 {
     AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
     uint64_t before = small_version(cluster);
+    size_t holdings = 1;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -165,6 +166,8 @@ static void test_cluster_put_pod__pods_without_devices_do_not_disturb_plans(void
         cluster_put_pod(cluster, pod);
     }
     assert_int_equal(small_version(cluster), before);
+    assert_null(cluster_holdings(cluster, NULL, &holdings));
+    assert_int_equal(holdings, 0);
 }
 
 /* --- lists and nodes ---------------------------------------------------------------------------
@@ -181,6 +184,44 @@ static void test_cluster_is_synced__after_both_lists(void **state)
     assert_false(cluster_is_synced(cluster));
     cluster_replace_pods(cluster, NULL, 0);
     assert_true(cluster_is_synced(cluster));
+}
+
+static void test_cluster_replace_pods__a_list_of_what_is_known_leaves_plans_valid(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    struct pod *pods[] = {small_bound_pod("a", "1", "n1", "GPU-0", 1000)};
+    uint64_t before;
+
+    (void)state;
+    cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", "GPU-0", 1000));
+    before = small_version(cluster);
+    cluster_replace_pods(cluster, pods, ARRAY_LEN(pods));
+    assert_int_equal(small_version(cluster), before);
+    pods[0] = small_bound_pod("a", "1", "n1", "GPU-0", 1001);
+    cluster_replace_pods(cluster, pods, ARRAY_LEN(pods));
+    assert_int_not_equal(small_version(cluster), before);
+    assert_int_equal(small_used_mib(cluster), 1001);
+}
+
+/* Two uids, one name; two names, one uid: the last of a list counts. */
+static void test_cluster_replace_pods__names_and_uids_told_twice_count_once(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    struct pod *pods[] = {
+        small_bound_pod("a", "1", "n1", "GPU-0", 1000),
+        small_bound_pod("a", "2", "n1", "GPU-0", 2000),
+        small_bound_pod("b", "2", "n1", "GPU-0", 4000),
+        small_bound_pod("c", "3", "n1", "GPU-0", 8000),
+    };
+    AUTO(pod_unref_pointer) struct pod *found = NULL;
+
+    (void)state;
+    cluster_replace_pods(cluster, pods, ARRAY_LEN(pods));
+    assert_int_equal(small_used_mib(cluster), 12000);
+    found = cluster_find_pod_by_uid(cluster, "2");
+    assert_string_equal(found->name, "b");
+    assert_null(cluster_find_pod(cluster, "default", "a"));
+    assert_null(cluster_find_pod_by_uid(cluster, "1"));
 }
 
 static void test_cluster_put_node__a_heartbeat_changes_nothing(void **state)
@@ -299,6 +340,8 @@ int main(void)
         cmocka_unit_test(test_cluster_put_pod__absurd_counts_do_not_wrap_around),
         cmocka_unit_test(test_cluster_put_pod__pods_without_devices_do_not_disturb_plans),
         cmocka_unit_test(test_cluster_is_synced__after_both_lists),
+        cmocka_unit_test(test_cluster_replace_pods__a_list_of_what_is_known_leaves_plans_valid),
+        cmocka_unit_test(test_cluster_replace_pods__names_and_uids_told_twice_count_once),
         cmocka_unit_test(test_cluster_put_node__a_heartbeat_changes_nothing),
         cmocka_unit_test(test_cluster_put_node__holdings_outlive_their_node),
         cmocka_unit_test(test_cluster_put_node__nodes_wired_and_named_alike_share_what_they_repeat),

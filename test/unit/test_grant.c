@@ -209,7 +209,7 @@ static void test_node_use_add__keeps_sums_beyond_the_device(void **state)
     assert_int_equal(use.devices[0].slots, 2);
 }
 
-static void test_node_use_add__leaves_out_devices_the_node_does_not_have(void **state)
+static void test_node_use_add__devices_the_node_does_not_report_are_unattributed(void **state)
 {
     AUTO(node_unref_pointer) struct node *node = node_plain("n", 1, 10000, 2);
     struct node_use use = use_none(node);
@@ -218,6 +218,7 @@ static void test_node_use_add__leaves_out_devices_the_node_does_not_have(void **
     (void)state;
     node_use_add(&use, node, &grant);
     assert_int_equal(use.devices[0].slots, 0);
+    assert_int_equal(use.unattributed, 1);
 }
 
 static void test_node_use_add__a_grant_of_nothing_takes_no_mode(void **state)
@@ -325,7 +326,7 @@ int main(void)
         cmocka_unit_test(test_allocation_grants__absurd_records_are_never_worth_nothing),
         cmocka_unit_test(test_node_use_add__marks_what_cannot_be_true_together),
         cmocka_unit_test(test_node_use_add__keeps_sums_beyond_the_device),
-        cmocka_unit_test(test_node_use_add__leaves_out_devices_the_node_does_not_have),
+        cmocka_unit_test(test_node_use_add__devices_the_node_does_not_report_are_unattributed),
         cmocka_unit_test(test_node_use_add__a_grant_of_nothing_takes_no_mode),
         cmocka_unit_test(test_node_use_add__tenants_beyond_counting_do_not_look_like_none),
         cmocka_unit_test(test_allocation_copy__owns_all_it_has),

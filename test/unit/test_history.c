@@ -84,6 +84,27 @@ static void test_history_put__forgets_the_oldest(void **state)
 }
 
 /* The old one of two namesakes is forgotten: the younger stays to be found by their name. */
+/* Names and texts come from outside: few long ones must not take what many short ones may. */
+static void test_history_put__is_bounded_in_bytes_as_well(void **state)
+{
+    AUTO(free_history) struct history *history = history_new(&test_key);
+    AUTO_FREE char *mib = xcalloc((1u << 20) + 1, 1);
+    AUTO(pod_unref_pointer) struct pod *last = NULL;
+
+    (void)state;
+    memset(mib, 'x', 1u << 20);
+    for (unsigned i = 0; i < 70; i++) {
+        AUTO_FREE char *uid = xasprintf("%u", i);
+        struct decision decision = {.pod = pod_new("default", uid, uid)};
+
+        request_add_container(&decision.pod->request, mib, CONTAINER_APP);
+        history_put(history, &decision);
+    }
+    assert_null(history_find_pod_by_uid(history, "0"));
+    last = history_find_pod_by_uid(history, "69");
+    assert_non_null(last);
+}
+
 static void test_history_put__forgetting_a_namesake_leaves_the_younger(void **state)
 {
     AUTO(free_history) struct history *history = history_new(&test_key);
@@ -135,6 +156,7 @@ int main(void)
         cmocka_unit_test(test_history_find__gives_a_copy_of_the_last_decision),
         cmocka_unit_test(test_history_put__a_namesake_begins_anew),
         cmocka_unit_test(test_history_put__forgets_the_oldest),
+        cmocka_unit_test(test_history_put__is_bounded_in_bytes_as_well),
         cmocka_unit_test(test_history_put__forgetting_a_namesake_leaves_the_younger),
         cmocka_unit_test(test_history__may_be_used_by_several_threads),
     };

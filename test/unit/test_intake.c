@@ -178,15 +178,17 @@ static void test_intake__announces_a_list_when_it_begins(void **state)
     AUTO(snapshot_unref_pointer) struct snapshot *snapshot = NULL;
     AUTO(allocation_clear) struct allocation nothing;
     struct error err = {0};
+    uint64_t token = 0;
 
     (void)state;
     tell_node(told.nodes.upsert, told.nodes.ctx, "n1");
     told.pods.begin(told.pods.ctx);
     snapshot = cluster_snapshot(told.cluster);
     allocation_init(&nothing);
-    assert_ok(cluster_reserve(told.cluster, pod, &nothing, snapshot_find(snapshot, "n1"), &err),
-              &err);
-    cluster_confirm(told.cluster, "1");
+    assert_ok(
+        cluster_reserve(told.cluster, pod, &nothing, snapshot_find(snapshot, "n1"), &token, &err),
+        &err);
+    cluster_confirm(told.cluster, "1", token);
     told.pods.commit(told.pods.ctx); /* may have been answered before the booking */
     assert_int_equal(count_holdings(&told), 1);
     told.pods.begin(told.pods.ctx);

@@ -155,7 +155,6 @@ static void test_labels__are_found_by_key_and_compared_in_order(void **state)
     assert_true(labels_equal(node->labels, other));
     assert_string_equal(node_label(node, "b"), "2");
     assert_null(node_label(node, "c"));
-    labels_unref(labels_ref(other));
     labels_unref(other);
     labels_unref(NULL);
 }

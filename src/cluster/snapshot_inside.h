@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot - building the immutable pictures that readers hold. For the cluster only.
+ * snapshot_inside - building the immutable pictures that readers hold. For the cluster only.
  */
-#ifndef TOPOFIT_SNAPSHOT_H
-#define TOPOFIT_SNAPSHOT_H
+#ifndef TOPOFIT_SNAPSHOT_INSIDE_H
+#define TOPOFIT_SNAPSHOT_INSIDE_H
 
-#include "topofit/cluster.h"
+#include "topofit/snapshot.h"
 
 /* A state of a node (takes over the reference) with one reference for the caller. */
 struct node_state *node_state_new(struct node *steal_node, const struct node_use *use,
@@ -16,9 +16,8 @@ void node_state_unref(struct node_state *state);
 /* A snapshot with room for `capacity` states and one reference. */
 struct snapshot *snapshot_new(size_t capacity);
 
-/* Append a state (a new reference is taken); sort when all are in. */
+/* Append a state (a new reference is taken), in the order of names. */
 void snapshot_add(struct snapshot *snapshot, struct node_state *state);
-void snapshot_sort(struct snapshot *snapshot);
 
 struct snapshot *snapshot_ref(struct snapshot *snapshot);
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * snapshot - an immutable picture of all nodes and of what is in use on them.
+ *
+ * Taken with cluster_snapshot(). Reference counted atomically, so readers need no lock: any thread
+ * may read one and let go of it.
+ */
+#ifndef TOPOFIT_SNAPSHOT_H
+#define TOPOFIT_SNAPSHOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topofit/grant.h"
+#include "topofit/node.h"
+
+/* A node with what is in use on it. Shared by snapshots. */
+struct node_state {
+    unsigned references;
+    uint64_t version; /* changes whenever node or use change; unique in the process */
+    struct node *node;
+    struct node_use use;
+};
+
+struct snapshot {
+    unsigned references;
+    size_t count;
+    struct node_state *states[]; /* ordered by name */
+};
+
+/* Let go of a snapshot and of all that was borrowed from it. NULL is fine. */
+void snapshot_unref(struct snapshot *snapshot);
+
+/* For AUTO(snapshot_unref_pointer) struct snapshot *snapshot. */
+void snapshot_unref_pointer(struct snapshot **snapshot);
+
+/* The state of a node, or NULL. Borrowed. */
+const struct node_state *snapshot_find(const struct snapshot *snapshot, const char *name);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster_pods - what the API server tells of pods, and what follows for the ledger. */
+#include "cluster_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *cluster_pod_key(const char *namespace, const char *name)
+{
+    size_t length = strlen(namespace), size = strlen(name) + 1;
+    char *key = xmalloc(length + 1 + size);
+
+    memcpy(key, namespace, length);
+    key[length] = '/';
+    memcpy(key + length + 1, name, size);
+    return key;
+}
+
+/* Devices that a pod without a usable record must be taken to hold; absurd counts are cut. */
+static unsigned count_unattributed(const struct pod *pod)
+{
+    unsigned count = 0;
+
+    for (size_t a = 0; a < pod->request.ask_count; a++) {
+        const struct ask *ask = &pod->request.asks[a];
+
+        if (pod->request.containers[ask->container].kind != CONTAINER_INIT)
+            count += ask->count < DEVICE_MAX ? ask->count : DEVICE_MAX;
+    }
+    if (count == 0 && (request_wants_devices(&pod->request) || pod->record_problem != NULL))
+        count = 1;
+    return count;
+}
+
+/* A record of another pod or node was copied, with a manifest say: it tells nothing of this pod. */
+static bool has_valid_record(const struct pod *pod)
+{
+    const struct allocation *record = &pod->record;
+
+    return pod->has_record && strcmp(record->node, pod->node) == 0 &&
+           (record->pod_uid[0] == '\0' || strcmp(record->pod_uid, pod->uid) == 0);
+}
+
+void cluster_forget_holding(struct cluster *cluster, const char *uid)
+{
+    struct holding *holding = ledger_find(cluster->ledger, uid);
+    AUTO_FREE char *node = NULL;
+
+    if (holding == NULL)
+        return;
+    node = xstrdup(holding->node);
+    ledger_remove(cluster->ledger, holding);
+    cluster_republish(cluster, node);
+}
+
+/* Make the ledger say what a bound pod says. */
+static void hold(struct cluster *cluster, const struct pod *pod)
+{
+    bool recorded = has_valid_record(pod);
+    unsigned unattributed = recorded ? 0 : count_unattributed(pod);
+    struct holding *holding;
+
+    /* It may have been reserved elsewhere than where the pod is now bound. */
+    cluster_forget_holding(cluster, pod->uid);
+    /* Most pods of a cluster are of no concern: they must not make plans on their node stale. */
+    if (!recorded && unattributed == 0)
+        return;
+    holding =
+        ledger_enter(cluster->ledger, pod, pod->node, recorded ? &pod->record : NULL, unattributed);
+    holding->state = HOLDING_BOUND;
+    holding->told = true;
+    cluster_republish(cluster, pod->node);
+}
+
+static void forget_pod(struct cluster *cluster, const char *key)
+{
+    struct pod *pod = map_remove(cluster->pods, key);
+
+    if (pod == NULL)
+        return;
+    map_remove(cluster->pods_by_uid, pod->uid);
+    cluster_forget_holding(cluster, pod->uid);
+    pod_unref(pod);
+}
+
+/* Does a new version of a pod change what it holds? */
+static bool changes_holding(const struct pod *before, const struct pod *after)
+{
+    return before == NULL || strcmp(before->node, after->node) != 0 ||
+           before->finished != after->finished || before->init_done != after->init_done ||
+           !pod_same_record(before, after);
+}
+
+/* A uid names one pod for ever: only a dump made by hand has it twice, then the last one counts. */
+static void forget_other_name(struct cluster *cluster, const struct pod *other, const char *key)
+{
+    AUTO_FREE char *other_key = cluster_pod_key(other->namespace, other->name);
+
+    if (strcmp(other_key, key) == 0)
+        return;
+    cluster_forget_holding(cluster, other->uid);
+    pod_unref(map_remove(cluster->pods, other_key));
+}
+
+/* The maps are asked as seldom as can be: a list puts hundreds of thousands of pods. */
+static void put_pod(struct cluster *cluster, struct pod *steal_pod)
+{
+    AUTO_FREE char *key = cluster_pod_key(steal_pod->namespace, steal_pod->name);
+    const struct pod *other = map_put(cluster->pods_by_uid, steal_pod->uid, steal_pod);
+    AUTO(pod_unref_pointer) struct pod *named = NULL;
+    const struct pod *before;
+
+    if (other != NULL)
+        forget_other_name(cluster, other, key);
+    named = map_put(cluster->pods, key, steal_pod);
+    before = named;
+    if (named != NULL && strcmp(named->uid, steal_pod->uid) != 0) {
+        map_remove(cluster->pods_by_uid, named->uid);
+        cluster_forget_holding(cluster, named->uid);
+        before = NULL;
+    }
+    if (pod_holds_devices(steal_pod)) {
+        if (changes_holding(before, steal_pod))
+            hold(cluster, steal_pod);
+        return;
+    }
+    /* An unbound pod says nothing of a Binding that is younger: what is booked for it stays. */
+    if (steal_pod->finished || (before != NULL && pod_holds_devices(before)))
+        cluster_forget_holding(cluster, steal_pod->uid);
+}
+
+void cluster_put_pod(struct cluster *cluster, struct pod *steal_pod)
+{
+    LOCK(cluster);
+    put_pod(cluster, steal_pod);
+}
+
+void cluster_remove_pod(struct cluster *cluster, const char *namespace, const char *name,
+                        const char *uid)
+{
+    AUTO_FREE char *key = cluster_pod_key(namespace, name);
+    const struct pod *pod;
+
+    LOCK(cluster);
+    pod = map_get(cluster->pods, key);
+    if (pod != NULL && (uid == NULL || strcmp(pod->uid, uid) == 0))
+        forget_pod(cluster, key);
+    else if (uid != NULL)
+        cluster_forget_holding(cluster, uid); /* bound by us before the watch showed the pod */
+}
+
+void cluster_announce_pod_list(struct cluster *cluster)
+{
+    LOCK(cluster);
+    cluster->list_number++;
+}
+
+/* --- lists ----------------------------------------------------------------------------------- */
+
+/*
+ * Does a booking outlive a list of pods? What the list shows as bound or ended speaks for itself.
+ * What it does not show was there when we booked for it, so if we saw it since, or the list was
+ * asked for later, it is gone, and no event will ever say so.
+ */
+static bool outlives_list(const struct cluster *cluster, const struct cluster *listed,
+                          const struct holding *holding)
+{
+    const struct pod *pod;
+
+    if (holding->told)
+        return false;
+    pod = map_get(listed->pods_by_uid, holding->uid);
+    if (pod != NULL)
+        return !pod->finished && !pod_holds_devices(pod);
+    return holding->list_number >= cluster->list_number &&
+           map_get(cluster->pods_by_uid, holding->uid) == NULL;
+}
+
+static void keep_bookings(struct cluster *cluster, struct cluster *listed)
+{
+    struct map_cursor at = {0};
+
+    while (ledger_next(cluster->ledger, &at)) {
+        struct holding *holding = at.value;
+
+        if (!outlives_list(cluster, listed, holding))
+            continue;
+        ledger_take(cluster->ledger, holding);
+        ledger_add(listed->ledger, holding);
+    }
+}
+
+#define SWAP(a, b) \
+    do { \
+        __typeof__(a) swapped = (a); \
+        (a) = (b); \
+        (b) = swapped; \
+    } while (0)
+
+/* The lock is held for what was booked and for the sums; reading and freeing need none. */
+void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t count)
+{
+    struct cluster *listed = cluster_new(&cluster->key); /* knows no nodes, so it sums nothing */
+
+    for (size_t i = 0; i < count; i++)
+        put_pod(listed, pods[i]);
+    pthread_mutex_lock(&cluster->lock);
+    keep_bookings(cluster, listed);
+    SWAP(cluster->pods, listed->pods);
+    SWAP(cluster->pods_by_uid, listed->pods_by_uid);
+    SWAP(cluster->ledger, listed->ledger);
+    cluster_republish_all(cluster);
+    cluster->pods_listed = true;
+    pthread_mutex_unlock(&cluster->lock);
+    cluster_free(listed);
+}

@@ -2,6 +2,7 @@
 /* binder - writes Bindings and finds out what became of them. */
 #include "topofit/binder.h"
 
+#include "binder_inside.h"
 #include "topofit/backoff.h"
 #include "topofit/buf.h"
 #include "topofit/kube_json.h"
@@ -18,35 +19,10 @@
 #define ATTEMPTS_MAX 16     /* Bindings sent for one job */
 #define ATTEMPT_MIN_MS 500u /* shortest time given to a request, the deadline permitting */
 #define PATH_MAX_BYTES 2048
+#define RETRY_AFTER_MAX_S 30u
 #define SETTLE_TIMEOUT_MS 5000u /* of a look at a pod whose job is unclear */
 
 static const struct backoff_limits RETRY_LIMITS = {50, 1000, 10000};
-
-enum step { POST_WANTED = 0, POST_SENT, GET_WANTED, GET_SENT };
-
-struct attempt {
-    struct bind_job *job;
-    uint64_t id; /* of the request in flight or the last one */
-    enum step step;
-    uint64_t send_at_ms; /* POST_WANTED, GET_WANTED */
-    unsigned posts;
-    bool in_doubt; /* a Binding was sent, and how the server took it is not known */
-    bool last_was_lost;
-    bool is_settling;         /* the job is done and unclear; only looks go on */
-    uint64_t last_post_at_ms; /* when the last Binding was sent */
-    struct backoff backoff;
-    struct buf body;
-    char problem[ERROR_TEXT_MAX]; /* the last thing that went wrong */
-};
-
-struct binder {
-    struct attempt *attempts; /* order of submission; the first `in_flight` are in use */
-    size_t attempts_max;
-    uint64_t last_id;
-    struct jitter jitter;
-    struct buf path;
-    struct binder_counters counters;
-};
 
 struct binder *binder_new(size_t jobs_max, uint64_t seed)
 {
@@ -85,7 +61,7 @@ static void count_outcome(struct binder *binder, const struct attempt *attempt,
 }
 
 /* The attempt is gone afterwards: its place is taken by those behind it. */
-static void finish(struct binder *binder, struct attempt *attempt, enum bind_outcome outcome,
+void binder_finish(struct binder *binder, struct attempt *attempt, enum bind_outcome outcome,
                    const char *text)
 {
     size_t index = (size_t)(attempt - binder->attempts);
@@ -121,8 +97,7 @@ static void settle(struct binder *binder, struct attempt *attempt, const char *t
     attempt->job->done(attempt->job->ctx, BIND_UNCLEAR, copy);
 }
 
-__attribute__((format(printf, 3, 4))) static void
-finish_failed(struct binder *binder, struct attempt *attempt, const char *format, ...)
+void binder_finish_failed(struct binder *binder, struct attempt *attempt, const char *format, ...)
 {
     char text[ERROR_TEXT_MAX];
     va_list arguments;
@@ -130,7 +105,7 @@ finish_failed(struct binder *binder, struct attempt *attempt, const char *format
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    finish(binder, attempt, BIND_FAILED, text);
+    binder_finish(binder, attempt, BIND_FAILED, text);
 }
 
 static bool is_in_doubt(const struct attempt *attempt)
@@ -155,7 +130,7 @@ static void give_up(struct binder *binder, struct attempt *attempt, const char *
     if (is_in_doubt(attempt))
         settle(binder, attempt, text, now_ms);
     else
-        finish(binder, attempt, BIND_FAILED, text);
+        binder_finish(binder, attempt, BIND_FAILED, text);
 }
 
 void binder_free(struct binder *binder)
@@ -167,7 +142,7 @@ void binder_free(struct binder *binder)
         char text[ERROR_TEXT_MAX];
 
         describe_end(attempt, "topofit is stopping", text, sizeof text);
-        finish(binder, attempt, is_in_doubt(attempt) ? BIND_UNCLEAR : BIND_FAILED, text);
+        binder_finish(binder, attempt, is_in_doubt(attempt) ? BIND_UNCLEAR : BIND_FAILED, text);
     }
     buf_clear(&binder->path);
     free(binder->attempts);
@@ -212,7 +187,7 @@ static void take_over_doubt(struct binder *binder, struct attempt *attempt)
             continue;
         attempt->in_doubt = true;
         attempt->last_post_at_ms = earlier->last_post_at_ms;
-        finish(binder, earlier, BIND_UNCLEAR, "");
+        binder_finish(binder, earlier, BIND_UNCLEAR, "");
         return;
     }
 }
@@ -330,8 +305,7 @@ uint64_t binder_next_due_ms(const struct binder *binder)
 
 /* --- going on -------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static void note_problem(struct attempt *attempt,
-                                                               const char *format, ...)
+void binder_note_problem(struct attempt *attempt, const char *format, ...)
 {
     va_list arguments;
 
@@ -341,7 +315,7 @@ __attribute__((format(printf, 2, 3))) static void note_problem(struct attempt *a
 }
 
 /* Wait, then take `step`: unless that was the last attempt. */
-static void try_again(struct binder *binder, struct attempt *attempt, enum step step,
+void binder_try_again(struct binder *binder, struct attempt *attempt, enum step step,
                       uint64_t retry_after_s, uint64_t now_ms)
 {
     uint64_t wait_ms = backoff_next_ms(&attempt->backoff, now_ms);
@@ -351,6 +325,9 @@ static void try_again(struct binder *binder, struct attempt *attempt, enum step 
         give_up(binder, attempt, "too many attempts", now_ms);
         return;
     }
+    /* A server (or a proxy) may ask for a day; what it holds up is a booking. */
+    if (retry_after_s > RETRY_AFTER_MAX_S)
+        retry_after_s = RETRY_AFTER_MAX_S;
     if (retry_after_s * 1000 > wait_ms)
         wait_ms = retry_after_s * 1000;
     attempt->step = step;
@@ -358,10 +335,10 @@ static void try_again(struct binder *binder, struct attempt *attempt, enum step 
 }
 
 /* Find out how things stand, at once the first time. */
-static void look(struct binder *binder, struct attempt *attempt, uint64_t now_ms)
+void binder_look(struct binder *binder, struct attempt *attempt, uint64_t now_ms)
 {
     if (attempt->step == GET_SENT) {
-        try_again(binder, attempt, GET_WANTED, 0, now_ms);
+        binder_try_again(binder, attempt, GET_WANTED, 0, now_ms);
         return;
     }
     attempt->step = GET_WANTED;
@@ -377,126 +354,6 @@ static struct attempt *find(struct binder *binder, uint64_t id)
     return NULL;
 }
 
-/* --- what the POST said ---------------------------------------------------------------------- */
-
-/* Answers after which the Binding was not and will not be executed. */
-static const struct refusal {
-    int status;
-    const char *text;
-} REFUSALS[] = {
-    {400, "the API server calls the Binding malformed (400), please report this"},
-    {403, "not allowed to bind pods (403): give our account the verb create on pods/binding"},
-    {404, "the pod is gone"},
-    {413, "the API server calls the Binding too large (413)"},
-    {422, "the API server calls the Binding invalid (422), please report this"},
-};
-
-static const struct refusal *find_refusal(int status)
-{
-    for (size_t i = 0; i < ARRAY_LEN(REFUSALS); i++) {
-        if (REFUSALS[i].status == status)
-            return &REFUSALS[i];
-    }
-    return NULL;
-}
-
-static void take_post_answer(struct binder *binder, struct attempt *attempt,
-                             const struct binder_answer *answer, uint64_t now_ms)
-{
-    const struct refusal *refusal = find_refusal(answer->status);
-    bool was_refused_early = answer->status == 401 || answer->status == 429;
-    struct kube_status status = {0};
-
-    if (answer->status == 201) {
-        finish(binder, attempt, BIND_BOUND, "");
-        return;
-    }
-    kube_refusal_read(answer->body, answer->body_length, &status);
-    note_problem(attempt, "Binding: HTTP %d: %s", answer->status, status.message);
-    if (was_refused_early) {
-        try_again(binder, attempt, attempt->in_doubt ? GET_WANTED : POST_WANTED,
-                  answer->retry_after_s, now_ms);
-    } else if (refusal != NULL && status.code == answer->status && !attempt->in_doubt) {
-        finish_failed(binder, attempt, "%s: %s", refusal->text, status.message);
-    } else {
-        /* Only a 4xx that the API server wrote itself tells that nothing was executed. */
-        attempt->in_doubt |= answer->status / 100 != 4 || status.code != answer->status;
-        look(binder, attempt, now_ms);
-    }
-}
-
-/* --- what the GET said ----------------------------------------------------------------------- */
-
-static bool has_our_record(const struct bind_job *job, const struct kube_pod *pod)
-{
-    const char *ours, *theirs;
-
-    if (job->record_key == NULL)
-        return true;
-    ours = bind_job_annotation(job, job->record_key);
-    theirs = kube_pairs_get(&pod->meta.annotations, job->record_key);
-    return ours != NULL && theirs != NULL && strcmp(ours, theirs) == 0;
-}
-
-static void take_bound_pod(struct binder *binder, struct attempt *attempt,
-                           const struct kube_pod *pod)
-{
-    if (strcmp(pod->node_name, attempt->job->node) != 0)
-        finish_failed(binder, attempt, "the pod is already bound to node %s", pod->node_name);
-    else if (!has_our_record(attempt->job, pod))
-        finish_failed(binder, attempt, "the pod is already bound to node %s, by another Binding",
-                      pod->node_name);
-    else
-        finish(binder, attempt, BIND_BOUND, "");
-}
-
-static void take_pod(struct binder *binder, struct attempt *attempt, const struct kube_pod *pod,
-                     uint64_t now_ms)
-{
-    if (strcmp(pod->meta.uid, attempt->job->uid) != 0)
-        finish_failed(binder, attempt, "the pod is gone: another one has its name");
-    else if (pod->node_name[0] != '\0')
-        take_bound_pod(binder, attempt, pod);
-    else if (pod->meta.deleting)
-        finish_failed(binder, attempt, "the pod is being deleted");
-    else if (pod->gated && !attempt->in_doubt)
-        finish_failed(binder, attempt, "the pod has scheduling gates");
-    else if (!attempt->is_settling)
-        try_again(binder, attempt, POST_WANTED, 0, now_ms);
-    else if (now_ms - attempt->last_post_at_ms >= BINDER_LATE_MS)
-        finish_failed(binder, attempt, "the pod was not bound");
-    else
-        try_again(binder, attempt, GET_WANTED, 0, now_ms);
-}
-
-static void take_get_answer(struct binder *binder, struct attempt *attempt,
-                            const struct binder_answer *answer, uint64_t now_ms)
-{
-    AUTO(kube_object_clear) struct kube_object object = {0};
-    struct kube_status status = {0};
-    struct error err = {0};
-
-    if (answer->status == 200) {
-        kube_object_init(&object, KUBE_POD);
-        if (kube_json_read_object(KUBE_POD, answer->body, answer->body_length, &object, &err) ==
-            0) {
-            take_pod(binder, attempt, &object.pod, now_ms);
-            return;
-        }
-        note_problem(attempt, "the pod could not be read: %s", err.text);
-    } else {
-        kube_refusal_read(answer->body, answer->body_length, &status);
-        if (answer->status == 404 && status.code == 404) {
-            finish_failed(binder, attempt, "the pod is gone");
-            return;
-        }
-        note_problem(attempt, "looking at the pod: HTTP %d: %s%s", answer->status, status.message,
-                     answer->status == 403 ? "; give our account the verb get on pods" : "");
-    }
-    binder->counters.lost++;
-    try_again(binder, attempt, GET_WANTED, answer->retry_after_s, now_ms);
-}
-
 /* --- what arrives ---------------------------------------------------------------------------- */
 
 void binder_on_answer(struct binder *binder, uint64_t id, const struct binder_answer *answer,
@@ -507,9 +364,9 @@ void binder_on_answer(struct binder *binder, uint64_t id, const struct binder_an
     if (attempt == NULL)
         return;
     if (attempt->step == POST_SENT)
-        take_post_answer(binder, attempt, answer, now_ms);
+        binder_take_post_answer(binder, attempt, answer, now_ms);
     else
-        take_get_answer(binder, attempt, answer, now_ms);
+        binder_take_get_answer(binder, attempt, answer, now_ms);
 }
 
 void binder_on_loss(struct binder *binder, uint64_t id, bool was_sent, const char *why,
@@ -521,13 +378,13 @@ void binder_on_loss(struct binder *binder, uint64_t id, bool was_sent, const cha
         return;
     binder->counters.lost++;
     attempt->last_was_lost = true;
-    note_problem(attempt, "%s", why);
+    binder_note_problem(attempt, "%s", why);
     if (attempt->step == GET_SENT) {
-        try_again(binder, attempt, GET_WANTED, 0, now_ms);
+        binder_try_again(binder, attempt, GET_WANTED, 0, now_ms);
     } else if (was_sent || attempt->in_doubt) {
         attempt->in_doubt |= was_sent;
-        look(binder, attempt, now_ms);
+        binder_look(binder, attempt, now_ms);
     } else {
-        try_again(binder, attempt, POST_WANTED, 0, now_ms);
+        binder_try_again(binder, attempt, POST_WANTED, 0, now_ms);
     }
 }

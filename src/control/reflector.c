@@ -14,6 +14,8 @@
 #define PAGE_LIMIT 500                /* objects on a page of a list */
 #define REFUSAL_MAX_BYTES (64u << 10) /* of the body that explains a failure */
 #define PATH_MAX_BYTES (64u << 10)
+#define LIST_PAGES_MAX 10000u    /* five million objects */
+#define LIST_MAX_MS 600000u      /* from the first page to the last, however it drips */
 #define ANSWER_WAIT_MS 60000u    /* for a status, and between bytes of a list */
 #define WATCH_SILENCE_MS 150000u /* bookmarks come about once a minute */
 #define WATCH_SHORT_MS 1000u     /* a watch without events that ends sooner is a failure */
@@ -118,10 +120,14 @@ void reflector_lose_position(struct reflector *r, uint64_t now_ms, const char *m
 
 /* --- sending --------------------------------------------------------------------------------- */
 
-static void start_list(struct reflector *r)
+static void start_list(struct reflector *r, uint64_t now_ms)
 {
-    if (r->continue_token == NULL)
+    if (r->continue_token == NULL) {
         r->options.sink.begin(r->options.sink.ctx);
+        r->list_began_ms = now_ms;
+        r->pages = 0;
+    }
+    r->pages++;
     kube_list_reader_free(r->reader);
     r->reader = kube_list_reader_new(r->options.kind, reflector_take_item, r);
     kube_path_list(&r->path, r->options.kind, r->options.selector, r->one_page ? 0 : PAGE_LIMIT,
@@ -145,7 +151,7 @@ static void start(struct reflector *r, uint64_t now_ms, struct reflector_wish *o
     r->retry_after_s = 0;
     buf_reset(&r->refusal);
     if (r->stage == LISTING)
-        start_list(r);
+        start_list(r, now_ms);
     else
         start_watch(r, now_ms);
     if (r->path.overflowed) {
@@ -179,7 +185,11 @@ static void watch_the_clock(struct reflector *r, uint64_t now_ms)
     /* A watch that never said a byte may stand at a version the server never had: list. */
     bool position_holds = r->stage == WATCHING && (r->exchange == SENT || r->body_bytes > 0);
 
-    if (now_ms - r->heard_ms >= patience) {
+    if (r->stage == LISTING && now_ms - r->list_began_ms >= LIST_MAX_MS) {
+        r->last_was_lost = true;
+        reflector_fail(r, LISTING, now_ms, "list of %s: not complete after %u s",
+                       reflector_resource(r), LIST_MAX_MS / 1000);
+    } else if (now_ms - r->heard_ms >= patience) {
         r->counters.stalls++;
         r->last_was_lost = true;
         reflector_fail(r, position_holds ? WATCHING : LISTING, now_ms, "%s of %s: no byte for %u s",
@@ -200,6 +210,8 @@ static uint64_t next_due_ms(const struct reflector *r)
         return r->send_at_ms;
     if (is_unproven(r))
         return r->sent_ms + WATCH_SHORT_MS;
+    if (r->stage == LISTING && r->list_began_ms + LIST_MAX_MS < due_ms)
+        return r->list_began_ms + LIST_MAX_MS;
     return r->stage == WATCHING && r->end_by_ms < due_ms ? r->end_by_ms : due_ms;
 }
 
@@ -276,7 +288,8 @@ static void end_page(struct reflector *r, uint64_t now_ms)
         r->list_version = steal_ptr(&meta.resource_version);
     if (meta.continue_token[0] == '\0') {
         end_list(r, now_ms);
-    } else if (r->continue_token != NULL && strcmp(r->continue_token, meta.continue_token) == 0) {
+    } else if (r->pages >= LIST_PAGES_MAX ||
+               (r->continue_token != NULL && strcmp(r->continue_token, meta.continue_token) == 0)) {
         reflector_fail(r, LISTING, now_ms, "list of %s: the pages do not end",
                        reflector_resource(r));
     } else {

@@ -40,10 +40,12 @@ struct reflector {
     int status;
     unsigned retry_after_s;
 
-    char *version;        /* position of the watch; NULL before the first list */
-    char *list_version;   /* position of the list's first page, or NULL */
-    char *continue_token; /* of the next page, NULL for the first */
-    bool one_page;        /* pages expired under way: ask for everything at once */
+    char *version;          /* position of the watch; NULL before the first list */
+    char *list_version;     /* position of the list's first page, or NULL */
+    char *continue_token;   /* of the next page, NULL for the first */
+    unsigned pages;         /* of this list, so far */
+    uint64_t list_began_ms; /* when its first page was asked for */
+    bool one_page;          /* pages expired under way: ask for everything at once */
 
     struct kube_list_reader *reader;
     struct watch_stream stream;

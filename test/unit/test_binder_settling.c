@@ -97,6 +97,20 @@ static void test_settle__goes_on_while_the_server_does_not_answer(void **state)
     expect_settled(story, BIND_BOUND);
 }
 
+static void test_settle__is_not_put_off_for_as_long_as_a_server_asks(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = unclear_story();
+    struct binder_answer day = {.status = 503, .retry_after_s = 4000000000u, .body = ""};
+    uint64_t asked_ms;
+
+    (void)state;
+    wait_for_look(story);
+    asked_ms = story->now_ms;
+    binder_on_answer(story->binder, story->request.id, &day, story->now_ms);
+    wait_for_look(story);
+    assert_true(story->now_ms - asked_ms <= 31000);
+}
+
 static void test_settle__is_taken_over_by_a_new_job_for_the_same_pod(void **state)
 {
     AUTO(bind_story_free) struct bind_story *story = unclear_story();
@@ -139,6 +153,7 @@ int main(void)
         cmocka_unit_test(
             test_settle__does_not_take_an_unbound_pod_for_a_no_while_a_binding_may_be_late),
         cmocka_unit_test(test_settle__goes_on_while_the_server_does_not_answer),
+        cmocka_unit_test(test_settle__is_not_put_off_for_as_long_as_a_server_asks),
         cmocka_unit_test(test_settle__is_taken_over_by_a_new_job_for_the_same_pod),
         cmocka_unit_test(test_settle__ends_undecided_when_the_binder_stops),
     };

@@ -178,6 +178,37 @@ static void test_list__gives_up_on_pages_that_do_not_end(void **state)
     assert_string_equal(story->path, LIST_PATH);
 }
 
+static void test_list__gives_up_on_pages_that_go_on_for_ever(void **state)
+{
+    AUTO(story_free) struct story *story = story_new();
+    unsigned pages = 0;
+
+    (void)state;
+    for (next(story); counters(story)->errors == 0; next(story)) {
+        answer(story, 200, pages++ % 2 == 0 ? LIST("10", "t", "") : LIST("10", "u", ""));
+        assert_true(pages <= 10000);
+    }
+    assert_contains(counters(story)->problem, "the pages do not end");
+}
+
+static void test_list__is_given_up_when_it_drips_for_ten_minutes(void **state)
+{
+    AUTO(story_free) struct story *story = story_new();
+    uint64_t began_ms;
+
+    (void)state;
+    next(story);
+    began_ms = story->now_ms;
+    answer_begins(story, 200);
+    while (next(story) != REFLECTOR_CANCEL) {
+        story->now_ms += 1000;
+        bytes(story, " ");
+        assert_true(story->now_ms - began_ms <= 601000);
+    }
+    assert_contains(counters(story)->problem, "not complete after 600 s");
+    expect_request_after_backoff(story);
+}
+
 static void test_list__is_given_up_when_no_byte_comes_for_a_minute(void **state)
 {
     AUTO(story_free) struct story *story = story_new();
@@ -278,6 +309,8 @@ int main(void)
         cmocka_unit_test(test_list__waits_longer_from_failure_to_failure),
         cmocka_unit_test(test_list__asks_for_everything_at_once_when_its_pages_expire),
         cmocka_unit_test(test_list__gives_up_on_pages_that_do_not_end),
+        cmocka_unit_test(test_list__gives_up_on_pages_that_go_on_for_ever),
+        cmocka_unit_test(test_list__is_given_up_when_it_drips_for_ten_minutes),
         cmocka_unit_test(test_list__is_given_up_when_no_byte_comes_for_a_minute),
         cmocka_unit_test(test_list__without_a_version_is_refused),
         cmocka_unit_test(test_reflector__lives_through_random_histories),

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* binder_answer - what the API server's answers say about a Binding. */
+#include "binder_inside.h"
+#include "topofit/kube_json.h"
+#include "topofit/kube_refusal.h"
+#include "topofit/mem.h"
+
+#include <string.h>
+
+/* --- what the POST said ---------------------------------------------------------------------- */
+
+/* Answers after which the Binding was not and will not be executed. */
+static const struct refusal {
+    int status;
+    const char *text;
+} REFUSALS[] = {
+    {400, "the API server calls the Binding malformed (400), please report this"},
+    {403, "not allowed to bind pods (403): give our account the verb create on pods/binding"},
+    {404, "the pod is gone"},
+    {413, "the API server calls the Binding too large (413)"},
+    {422, "the API server calls the Binding invalid (422), please report this"},
+};
+
+static const struct refusal *find_refusal(int status)
+{
+    for (size_t i = 0; i < ARRAY_LEN(REFUSALS); i++) {
+        if (REFUSALS[i].status == status)
+            return &REFUSALS[i];
+    }
+    return NULL;
+}
+
+void binder_take_post_answer(struct binder *binder, struct attempt *attempt,
+                             const struct binder_answer *answer, uint64_t now_ms)
+{
+    const struct refusal *refusal = find_refusal(answer->status);
+    bool was_refused_early = answer->status == 401 || answer->status == 429;
+    struct kube_status status = {0};
+
+    if (answer->status == 201) {
+        binder_finish(binder, attempt, BIND_BOUND, "");
+        return;
+    }
+    kube_refusal_read(answer->body, answer->body_length, &status);
+    binder_note_problem(attempt, "Binding: HTTP %d: %s", answer->status, status.message);
+    if (was_refused_early) {
+        binder_try_again(binder, attempt, attempt->in_doubt ? GET_WANTED : POST_WANTED,
+                         answer->retry_after_s, now_ms);
+    } else if (refusal != NULL && status.code == answer->status && !attempt->in_doubt) {
+        binder_finish_failed(binder, attempt, "%s: %s", refusal->text, status.message);
+    } else {
+        /* Only a 4xx that the API server wrote itself tells that nothing was executed. */
+        attempt->in_doubt |= answer->status / 100 != 4 || status.code != answer->status;
+        binder_look(binder, attempt, now_ms);
+    }
+}
+
+/* --- what the GET said ----------------------------------------------------------------------- */
+
+static bool has_our_record(const struct bind_job *job, const struct kube_pod *pod)
+{
+    const char *ours, *theirs;
+
+    if (job->record_key == NULL)
+        return true;
+    ours = bind_job_annotation(job, job->record_key);
+    theirs = kube_pairs_get(&pod->meta.annotations, job->record_key);
+    return ours != NULL && theirs != NULL && strcmp(ours, theirs) == 0;
+}
+
+static void take_bound_pod(struct binder *binder, struct attempt *attempt,
+                           const struct kube_pod *pod)
+{
+    if (strcmp(pod->node_name, attempt->job->node) != 0)
+        binder_finish_failed(binder, attempt, "the pod is already bound to node %s",
+                             pod->node_name);
+    else if (!has_our_record(attempt->job, pod))
+        binder_finish_failed(binder, attempt,
+                             "the pod is already bound to node %s, by another Binding",
+                             pod->node_name);
+    else
+        binder_finish(binder, attempt, BIND_BOUND, "");
+}
+
+static void take_pod(struct binder *binder, struct attempt *attempt, const struct kube_pod *pod,
+                     uint64_t now_ms)
+{
+    if (strcmp(pod->meta.uid, attempt->job->uid) != 0)
+        binder_finish_failed(binder, attempt, "the pod is gone: another one has its name");
+    else if (pod->node_name[0] != '\0')
+        take_bound_pod(binder, attempt, pod);
+    else if (pod->meta.deleting)
+        binder_finish_failed(binder, attempt, "the pod is being deleted");
+    else if (pod->gated && !attempt->in_doubt)
+        binder_finish_failed(binder, attempt, "the pod has scheduling gates");
+    else if (!attempt->is_settling)
+        binder_try_again(binder, attempt, POST_WANTED, 0, now_ms);
+    else if (now_ms - attempt->last_post_at_ms >= BINDER_LATE_MS)
+        binder_finish_failed(binder, attempt, "the pod was not bound");
+    else
+        binder_try_again(binder, attempt, GET_WANTED, 0, now_ms);
+}
+
+void binder_take_get_answer(struct binder *binder, struct attempt *attempt,
+                            const struct binder_answer *answer, uint64_t now_ms)
+{
+    AUTO(kube_object_clear) struct kube_object object = {0};
+    struct kube_status status = {0};
+    struct error err = {0};
+
+    if (answer->status == 200) {
+        kube_object_init(&object, KUBE_POD);
+        if (kube_json_read_object(KUBE_POD, answer->body, answer->body_length, &object, &err) ==
+            0) {
+            take_pod(binder, attempt, &object.pod, now_ms);
+            return;
+        }
+        binder_note_problem(attempt, "the pod could not be read: %s", err.text);
+    } else {
+        kube_refusal_read(answer->body, answer->body_length, &status);
+        if (answer->status == 404 && status.code == 404) {
+            binder_finish_failed(binder, attempt, "the pod is gone");
+            return;
+        }
+        binder_note_problem(attempt, "looking at the pod: HTTP %d: %s%s", answer->status,
+                            status.message,
+                            answer->status == 403 ? "; give our account the verb get on pods" : "");
+    }
+    binder->counters.lost++;
+    binder_try_again(binder, attempt, GET_WANTED, answer->retry_after_s, now_ms);
+}

@@ -10,13 +10,12 @@
 #ifndef TOPOFIT_ERROR_H
 #define TOPOFIT_ERROR_H
 
-/* A code exists only because some caller branches on it. */
+/* What a caller may want to branch on: an HTTP status, an exit code, a retry. */
 #define ERROR_CODES(X) \
     X(INVALID, "invalid")     /* the input is wrong: reject it, do not retry */ \
     X(LIMIT, "limit")         /* the input is too big or too many */ \
     X(NOT_FOUND, "not found") /* no such object */ \
     X(CONFLICT, "conflict")   /* the state moved on: look again, then retry */ \
-    X(GONE, "gone")           /* the watch position is too old: list again */ \
     X(DENIED, "denied")       /* credentials or rights are missing */ \
     X(TIMEOUT, "timeout")     /* no answer in time: back off, then retry */ \
     X(IO, "i/o")              /* the connection or the file failed: back off, then retry */ \

@@ -9,8 +9,8 @@
 /*
  * Append a file to a buffer, at most up to the buffer's maximum. "-" is not special.
  *
- * errors  ERR_NOT_FOUND, ERR_DENIED, ERR_IO, ERR_LIMIT when it is longer; all name the file. After
- *         an error the buffer may hold a part.
+ * errors  ERR_NOT_FOUND, ERR_DENIED, ERR_IO, ERR_INVALID for a folder, ERR_LIMIT when it is longer;
+ * all name the file. After an error the buffer may hold a part.
  */
 int file_read(const char *path, struct buf *out, struct error *err);
 

@@ -67,12 +67,14 @@ struct http_options {
     const char *listen; /* see listen_address.h: "127.0.0.1:9901", "[::1]:0", ":9901" */
     const struct http_route *routes; /* borrowed until http_stop */
     size_t route_count;
-    void *ctx;                /* passed to handlers */
-    unsigned threads;         /* at least 1 */
-    unsigned connections_max; /* at least `threads`, which share it; one client more waits */
+    void *ctx;                       /* passed to handlers */
+    unsigned threads;                /* at least 1 */
+    unsigned connections_max;        /* at least `threads`, which share it; one client more waits */
+    unsigned client_connections_max; /* of one address; further ones are closed. 0: any number */
     size_t body_max_bytes;
     uint64_t request_timeout_ms; /* first to last byte of a request, and again of its answer */
-    uint64_t idle_timeout_ms;    /* of a kept-alive connection; over 90 s for kube-scheduler */
+    uint64_t first_request_timeout_ms; /* from connecting to asking; 0: idle_timeout_ms counts */
+    uint64_t idle_timeout_ms; /* of a kept-alive connection; over 90 s for kube-scheduler */
     /*
      * Called once per answered request, before the answer is sent, for metrics and logs; may be
      * NULL. Not called for what the library refuses by itself (unreadable requests) nor for cut

@@ -9,7 +9,8 @@
  * The same message again and again is held back, and the next line of it tells how many were:
  * `suppressed=312`. A message is the same when level and text are; values do not matter.
  *
- * Only edge, cli and main log. Threads: safe from any thread; each line is one write(2).
+ * Only edge, cli and main log. Threads: safe from any thread. A reader that does not
+ * keep up loses lines; nobody waits for it.
  */
 #ifndef TOPOFIT_LOG_H
 #define TOPOFIT_LOG_H
@@ -65,9 +66,5 @@ void log_write(struct log *log, enum log_level level, const char *message,
 /* The same at a given time since 1970. */
 void log_write_at(struct log *log, uint64_t unix_ms, enum log_level level, const char *message,
                   const struct log_field *fields);
-
-/* Names for configuration: "debug", "info", "warn", "error"; "text", "json". */
-int log_level_parse(const char *text, enum log_level *out, struct error *err);
-int log_format_parse(const char *text, enum log_format *out, struct error *err);
 
 #endif

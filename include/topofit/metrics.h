@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "topofit/buf.h"
+#include "topofit/extender.h"
 #include "topofit/reason.h"
 
 /* X(identifier, type, name, labels, help) in the order of the answer. */
@@ -31,15 +32,17 @@
     X(BINDS, COUNTER, "topofit_binds_total", "outcome", "Bind calls by how they ended.") \
     X(WATCH_EVENTS, COUNTER, "topofit_watch_events_total", "kind", \
       "Events received from the API server's watches.") \
-    X(WATCH_RELISTS, COUNTER, "topofit_watch_relists_total", "kind", \
+    X(WATCH_LISTS, COUNTER, "topofit_watch_lists_total", "kind", \
       "Complete lists fetched from the API server.") \
+    X(WATCH_RELISTS, COUNTER, "topofit_watch_relists_total", "kind", \
+      "Lists begun because the position in the watch was lost.") \
     X(WATCH_ERRORS, COUNTER, "topofit_watch_errors_total", "kind", \
       "Lists and watches that failed.") \
     X(CACHE_SYNCED, GAUGE, "topofit_cache_synced", "", \
       "1 when nodes and pods have been listed completely at least once.") \
     X(NODES, GAUGE, "topofit_nodes", "", "Nodes known.") \
     X(DEVICES, GAUGE, "topofit_devices", "state", \
-      "Devices known: in total, and those idle, unhealthy, or booked by conflicting records.") \
+      "Devices known, each in one state: idle, in use, unhealthy, cordoned, conflicted.") \
     X(HOLDINGS, GAUGE, "topofit_holdings", "state", \
       "Pods that hold devices, by how certain that is.") \
     X(PROCESS_CPU, COUNTER, "process_cpu_seconds_total", "", "User and system CPU time spent.") \
@@ -67,15 +70,6 @@ void metrics_each(void (*visit)(void *ctx, const struct metric_info *info), void
 
 enum metrics_listener { METRICS_EXTENDER = 0, METRICS_ADMIN, METRICS_LISTENER_COUNT };
 
-/* How a bind call ended. REFUSED: no Binding was sent. */
-enum metrics_bind {
-    METRICS_BIND_BOUND = 0,
-    METRICS_BIND_FAILED,
-    METRICS_BIND_UNCLEAR,
-    METRICS_BIND_REFUSED,
-    METRICS_BIND_COUNT
-};
-
 struct metrics;
 
 /* version  of the program, for topofit_build_info; copied. The start time is now. */
@@ -91,7 +85,7 @@ void metrics_count_request(struct metrics *metrics, enum metrics_listener listen
 /* Nodes that filter judged with that reason; REASON_OK counts the kept ones. */
 void metrics_count_filter(struct metrics *metrics, enum reason reason, uint64_t nodes);
 
-void metrics_count_bind(struct metrics *metrics, enum metrics_bind outcome);
+void metrics_count_bind(struct metrics *metrics, enum bind_end end);
 
 /* --- the answer ------------------------------------------------------------------------------- */
 

@@ -104,12 +104,15 @@ static void handle_configz(void *ctx, const struct http_request *request)
 
 /* --- debug ----------------------------------------------------------------------------------- */
 
-/* JSON unless ?format=text. return false after refusing another format. */
+/* JSON unless ?format=text or Accept: text/plain. return false after refusing another format. */
 static bool read_format(const struct http_request *request, enum view_format *out)
 {
     const char *format = http_query(request, "format");
+    const char *accepted = http_header(request, "Accept");
 
     *out = VIEW_JSON;
+    if (format == NULL && accepted != NULL && strncmp(accepted, "text/plain", 10) == 0)
+        *out = VIEW_TEXT;
     if (format == NULL || strcmp(format, "json") == 0)
         return true;
     *out = VIEW_TEXT;
@@ -208,6 +211,8 @@ const struct http_route admin_routes[] = {
     {.method = "GET", .path = "/metrics", .handle = handle_metrics},
     {.method = "GET", .path = "/version", .handle = handle_version},
     {.method = "GET", .path = "/configz", .handle = handle_configz},
+    {.method = "GET", .path = "/", .handle = handle_index},
+    {.method = "GET", .path = "/debug", .handle = handle_index},
     {.method = "GET", .path = "/debug/", .handle = handle_index},
     {.method = "GET", .path = "/debug/nodes", .handle = handle_nodes},
     {.method = "GET", .path = "/debug/nodes/", .is_prefix = true, .handle = handle_node},

@@ -2,6 +2,7 @@
 /* config - the configuration: one table of keys. */
 #include "topofit/config.h"
 
+#include "topofit/listen_address.h"
 #include "topofit/log.h"
 #include "topofit/mem.h"
 #include "topofit/quantity.h"
@@ -16,6 +17,7 @@
 
 enum key_type {
     KEY_TEXT,
+    KEY_ADDRESS, /* a text: see listen_address.h */
     KEY_NUMBER,
     KEY_DURATION, /* "500ms", "6s", "2m"; kept in ms */
     KEY_BOOL,
@@ -60,7 +62,7 @@ static const struct word format_words[] = {
 #define AT(field) offsetof(struct config, field)
 
 static const struct key keys[] = {
-    {"extender.listen", KEY_TEXT, AT(extender_listen), "127.0.0.1:9901", 0, 0, NULL,
+    {"extender.listen", KEY_ADDRESS, AT(extender_listen), "127.0.0.1:9901", 0, 0, NULL,
      "address and port for kube-scheduler's calls"},
     {"extender.threads", KEY_NUMBER, AT(extender_threads), "2", 1, 64, NULL,
      "threads that answer calls"},
@@ -74,7 +76,7 @@ static const struct key keys[] = {
      "how long a Binding may take; keep it below the scheduler's httpTimeout"},
     {"extender.failedNodes", KEY_CHOICE, AT(extender_failed_nodes), "auto", 0, 0,
      failed_nodes_words, "report refusals that eviction could cure as FailedNodes"},
-    {"admin.listen", KEY_TEXT, AT(admin_listen), "127.0.0.1:9902", 0, 0, NULL,
+    {"admin.listen", KEY_ADDRESS, AT(admin_listen), "127.0.0.1:9902", 0, 0, NULL,
      "address and port for health, metrics and debug"},
     {"kube.kubeconfig", KEY_TEXT, AT(kube_kubeconfig), "", 0, 0, NULL,
      "kubeconfig file; empty: $KUBECONFIG, the pod's account, ~/.kube/config"},
@@ -174,6 +176,22 @@ static int set_duration(const struct key *key, const char *value, uint64_t *fiel
                      key->name, value, key->min, key->max);
 }
 
+static void set_text(const char *value, void *field)
+{
+    mem_free_pointer(field);
+    *(char **)field = xstrdup(value);
+}
+
+static int set_address(const struct key *key, const char *value, void *field, struct error *err)
+{
+    struct listen_address address;
+
+    if (listen_address_parse(value, &address, err) < 0)
+        return error_wrap(err, "%s", key->name);
+    set_text(value, field);
+    return 0;
+}
+
 static int set_value(struct config *config, const struct key *key, const char *value,
                      struct error *err)
 {
@@ -181,9 +199,10 @@ static int set_value(struct config *config, const struct key *key, const char *v
 
     switch (key->type) {
     case KEY_TEXT:
-        mem_free_pointer(field);
-        *(char **)field = xstrdup(value);
+        set_text(value, field);
         return 0;
+    case KEY_ADDRESS:
+        return set_address(key, value, field, err);
     case KEY_NUMBER:
         return set_number(key, value, field, err);
     case KEY_DURATION:
@@ -220,7 +239,7 @@ void config_defaults(struct config *out)
 void config_clear(struct config *config)
 {
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        if (keys[i].type == KEY_TEXT)
+        if (keys[i].type == KEY_TEXT || keys[i].type == KEY_ADDRESS)
             mem_free_pointer(field_of(config, &keys[i]));
     }
 }
@@ -376,6 +395,7 @@ static void write_value(const struct config *config, const struct key *key, stru
 
     switch (key->type) {
     case KEY_TEXT:
+    case KEY_ADDRESS:
         buf_add_json_string(out, *(char *const *)field);
         return;
     case KEY_NUMBER:

@@ -10,12 +10,18 @@
 
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 
 #define MEMO_SLOTS 4096
 #define ADMIN_THREADS 1
-#define ADMIN_CONNECTIONS_MAX 64
+#define EXTENDER_CONNECTIONS_MIN 16
+#define ADMIN_CONNECTIONS_MAX 256
+#define ADMIN_CLIENT_CONNECTIONS_MAX 32 /* probes of the kubelet have an address of their own */
 #define ADMIN_BODY_MAX_BYTES (1u << 20)
 #define ADMIN_REQUEST_TIMEOUT_MS 10000
+#define ADMIN_FIRST_REQUEST_TIMEOUT_MS 5000
+#define ADMIN_IDLE_TIMEOUT_MS 15000
+#define OTHER_FILES 64         /* log, files, the API server */
 #define IDLE_TIMEOUT_MS 120000 /* longer than the 90 s after which kube-scheduler hangs up */
 
 struct moment daemon_now(void)
@@ -96,6 +102,30 @@ static int start_loop(struct daemon *daemon, struct error *err)
 
 /* --- the listeners --------------------------------------------------------------------------- */
 
+/*
+ * How many connections there are files for: the limit of the process is raised as far as it goes,
+ * and the other port and the API server keep their share.
+ */
+static unsigned extender_connections(struct daemon *daemon)
+{
+    uint64_t wanted = daemon->config->extender_connections_max;
+    uint64_t others = ADMIN_CONNECTIONS_MAX + daemon->config->kube_binds_max + OTHER_FILES;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return (unsigned)wanted;
+    if (limit.rlim_cur < wanted + others && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max < wanted + others ? limit.rlim_max : wanted + others;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur >= wanted + others)
+        return (unsigned)wanted;
+    log_event(daemon->log, LOG_LEVEL_WARN, "too few files for extender.connectionsMax",
+              log_number("limit", (int64_t)limit.rlim_cur), log_number("wanted", (int64_t)wanted));
+    return limit.rlim_cur > others + EXTENDER_CONNECTIONS_MIN ? (unsigned)(limit.rlim_cur - others)
+                                                              : EXTENDER_CONNECTIONS_MIN;
+}
+
 static int start_extender(struct daemon *daemon, struct error *err)
 {
     const struct config *config = daemon->config;
@@ -105,7 +135,7 @@ static int start_extender(struct daemon *daemon, struct error *err)
         .route_count = extender_route_count,
         .ctx = daemon,
         .threads = (unsigned)config->extender_threads,
-        .connections_max = (unsigned)config->extender_connections_max,
+        .connections_max = extender_connections(daemon),
         .body_max_bytes = (size_t)config->extender_body_max_mib << 20,
         .request_timeout_ms = config->extender_request_timeout_ms,
         .idle_timeout_ms = IDLE_TIMEOUT_MS,
@@ -125,9 +155,11 @@ static int start_admin(struct daemon *daemon, struct error *err)
         .ctx = daemon,
         .threads = ADMIN_THREADS,
         .connections_max = ADMIN_CONNECTIONS_MAX,
+        .client_connections_max = ADMIN_CLIENT_CONNECTIONS_MAX,
         .body_max_bytes = ADMIN_BODY_MAX_BYTES,
         .request_timeout_ms = ADMIN_REQUEST_TIMEOUT_MS,
-        .idle_timeout_ms = IDLE_TIMEOUT_MS,
+        .first_request_timeout_ms = ADMIN_FIRST_REQUEST_TIMEOUT_MS,
+        .idle_timeout_ms = ADMIN_IDLE_TIMEOUT_MS,
         .on_done = daemon_count_admin_request,
     };
 

@@ -13,14 +13,7 @@ static void count_filtered(void *ctx, enum reason reason, size_t nodes)
 
 static void count_bind(void *ctx, enum bind_end end)
 {
-    static const enum metrics_bind outcomes[] = {
-        [BIND_END_BOUND] = METRICS_BIND_BOUND,
-        [BIND_END_FAILED] = METRICS_BIND_FAILED,
-        [BIND_END_UNCLEAR] = METRICS_BIND_UNCLEAR,
-        [BIND_END_REFUSED] = METRICS_BIND_REFUSED,
-    };
-
-    metrics_count_bind(ctx, outcomes[end]);
+    metrics_count_bind(ctx, end);
 }
 
 struct observer daemon_observer(struct daemon *daemon)
@@ -59,29 +52,24 @@ static void write_watch(struct metrics_writer *writer, const char *kind,
                         const struct reflector_counters *counters)
 {
     write_number(writer, METRIC_WATCH_EVENTS, kind, counters->events);
-    write_number(writer, METRIC_WATCH_RELISTS, kind, counters->lists);
+    write_number(writer, METRIC_WATCH_LISTS, kind, counters->lists);
+    write_number(writer, METRIC_WATCH_RELISTS, kind, counters->relists);
     write_number(writer, METRIC_WATCH_ERRORS, kind, counters->errors);
 }
 
 static void write_devices(struct metrics_writer *writer, const struct snapshot *snapshot)
 {
-    uint64_t total = 0, idle = 0, unhealthy = 0, conflicted = 0;
+    uint64_t counts[DEVICE_STATE_COUNT] = {0};
 
     for (size_t i = 0; i < snapshot->count; i++) {
         const struct node_state *state = snapshot->states[i];
 
-        total += state->node->device_count;
-        for (unsigned k = 0; k < state->node->device_count; k++) {
-            unhealthy += !state->node->devices[k].healthy;
-            idle += state->node->devices[k].healthy && state->use.devices[k].slots == 0;
-            conflicted += state->use.devices[k].conflicted;
-        }
+        for (unsigned k = 0; k < state->node->device_count; k++)
+            counts[device_state(&state->node->devices[k], &state->use.devices[k])]++;
     }
     write_number(writer, METRIC_NODES, NULL, snapshot->count);
-    write_number(writer, METRIC_DEVICES, "total", total);
-    write_number(writer, METRIC_DEVICES, "idle", idle);
-    write_number(writer, METRIC_DEVICES, "unhealthy", unhealthy);
-    write_number(writer, METRIC_DEVICES, "conflicted", conflicted);
+    for (unsigned i = 0; i < DEVICE_STATE_COUNT; i++)
+        write_number(writer, METRIC_DEVICES, device_state_name((enum device_state)i), counts[i]);
 }
 
 static void write_holdings(struct metrics_writer *writer, struct cluster *cluster)

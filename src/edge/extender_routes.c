@@ -30,7 +30,10 @@ static void answer_now(struct daemon *daemon, const struct http_request *request
         refuse(daemon, request, &err);
         return;
     }
-    http_answer(request->call, 200, JSON_TYPE, buf_text(&body), body.length);
+    if (body.overflowed)
+        http_problem(request->call, 500, "answer too big", "the answer exceeds its limit");
+    else
+        http_answer(request->call, 200, JSON_TYPE, buf_text(&body), body.length);
 }
 
 static void handle_filter(void *ctx, const struct http_request *request)

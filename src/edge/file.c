@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void close_fd(int *fd)
@@ -31,10 +32,13 @@ int file_read(const char *path, struct buf *out, struct error *err)
 {
     AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
     char piece[16384];
+    struct stat status;
     ssize_t got;
 
     if (fd < 0)
         return fail(path, errno, err);
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+        return error_set(err, ERR_INVALID, "%s: is a directory", path);
     do {
         got = read(fd, piece, sizeof piece);
         if (got > 0)

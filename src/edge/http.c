@@ -307,6 +307,7 @@ static struct MHD_Daemon *start_daemon(struct http_server *server, int socket)
         {MHD_OPTION_LISTEN_SOCKET, socket, NULL},
         {MHD_OPTION_THREAD_POOL_SIZE, options->threads, NULL},
         {MHD_OPTION_CONNECTION_LIMIT, options->connections_max, NULL},
+        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->client_connections_max, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)((options->idle_timeout_ms + 999) / 1000), NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
@@ -338,7 +339,8 @@ static struct http_server *start_on(const struct http_options *options, int sock
     server->port = listen_address_port(socket);
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->idle, NULL);
-    server->deadlines = deadlines_start(options->request_timeout_ms, err);
+    server->deadlines =
+        deadlines_start(options->request_timeout_ms, options->first_request_timeout_ms, err);
     if (server->deadlines == NULL) {
         close(socket);
         destroy(server);

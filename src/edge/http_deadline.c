@@ -33,12 +33,14 @@ enum phase {
 struct peer {
     int fd;
     uint64_t quiet_bytes;    /* received when the connection fell idle; of the watching thread */
+    bool was_served;         /* a request was answered on it; of the watching thread */
     atomic_uint_fast64_t at; /* when the phase began, in ms, and the phase in the low bits */
     struct peer *next, *previous;
 };
 
 struct deadlines {
     uint64_t limit_ms;
+    uint64_t first_limit_ms; /* 0 = none */
     pthread_t thread;
     pthread_mutex_t lock; /* the list and `stopping`; held while a peer's fd is used */
     pthread_cond_t stop;
@@ -86,24 +88,37 @@ static void move(struct peer *peer, uint64_t from, enum phase to)
     atomic_compare_exchange_strong(&peer->at, &from, pack(to));
 }
 
-static void look_at(struct peer *peer, uint64_t limit_ms)
+static bool is_over(uint64_t at, uint64_t limit_ms)
 {
+    return clock_monotonic_ms() - (at >> PHASE_BITS) >= limit_ms;
+}
+
+/* A connection that never asked anything takes a place from those who would. */
+static bool is_loitering(const struct peer *peer, uint64_t at, uint64_t first_limit_ms)
+{
+    return first_limit_ms > 0 && !peer->was_served && is_over(at, first_limit_ms);
+}
+
+static void look_at(struct peer *peer, const struct deadlines *deadlines)
+{
+    uint64_t limit_ms = deadlines->limit_ms;
     uint64_t at = atomic_load(&peer->at);
 
     switch (phase_of(at)) {
     case PHASE_DONE:
         peer->quiet_bytes = received_bytes(peer->fd);
+        peer->was_served = true;
         move(peer, at, PHASE_IDLE);
         break;
     case PHASE_IDLE:
         if (received_bytes(peer->fd) > peer->quiet_bytes)
             move(peer, at, PHASE_RECEIVING);
-        else if (is_half_closed(peer->fd))
+        else if (is_half_closed(peer->fd) || is_loitering(peer, at, deadlines->first_limit_ms))
             shutdown(peer->fd, SHUT_RDWR);
         break;
     case PHASE_RECEIVING:
     case PHASE_SENDING:
-        if (clock_monotonic_ms() - (at >> PHASE_BITS) >= limit_ms)
+        if (is_over(at, limit_ms))
             shutdown(peer->fd, SHUT_RDWR);
         break;
     case PHASE_HANDLED:
@@ -132,7 +147,7 @@ static void *watch(void *argument)
 
         pthread_cond_timedwait(&deadlines->stop, &deadlines->lock, &until);
         for (struct peer *peer = deadlines->peers; peer != NULL; peer = peer->next)
-            look_at(peer, deadlines->limit_ms);
+            look_at(peer, deadlines);
     }
     pthread_mutex_unlock(&deadlines->lock);
     return NULL;
@@ -145,13 +160,14 @@ static void destroy(struct deadlines *deadlines)
     free(deadlines);
 }
 
-struct deadlines *deadlines_start(uint64_t limit_ms, struct error *err)
+struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, struct error *err)
 {
     struct deadlines *deadlines = xcalloc(1, sizeof *deadlines);
     pthread_condattr_t monotonic;
     int failed;
 
     deadlines->limit_ms = limit_ms;
+    deadlines->first_limit_ms = first_limit_ms;
     pthread_mutex_init(&deadlines->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,11 +44,6 @@ static const char *const level_names[] = {
     [LOG_LEVEL_INFO] = "info",
     [LOG_LEVEL_WARN] = "warn",
     [LOG_LEVEL_ERROR] = "error",
-};
-
-static const char *const format_names[] = {
-    [LOG_FORMAT_TEXT] = "text",
-    [LOG_FORMAT_JSON] = "json",
 };
 
 /* --- repetition ------------------------------------------------------------------------------- */
@@ -175,11 +172,19 @@ static void add_fields(struct buf *line, enum log_format format, const struct lo
     }
 }
 
-/* When nobody takes the lines there is nobody to tell. */
+/* Would writing PIPE_BUF bytes wait? A pipe that nobody reads must not stop the program. */
+static bool would_wait(int fd)
+{
+    struct pollfd asked = {.fd = fd, .events = POLLOUT};
+
+    return poll(&asked, 1, 0) == 0;
+}
+
+/* When nobody takes the lines there is nobody to tell: what does not go is lost. */
 static void write_all(int fd, const char *bytes, size_t length)
 {
-    while (length > 0) {
-        ssize_t written = write(fd, bytes, length);
+    while (length > 0 && !would_wait(fd)) {
+        ssize_t written = write(fd, bytes, length < PIPE_BUF ? length : PIPE_BUF);
 
         if (written < 0 && errno == EINTR)
             continue;
@@ -256,35 +261,4 @@ void log_write(struct log *log, enum log_level level, const char *message,
                const struct log_field *fields)
 {
     log_write_at(log, clock_unix_ms(), level, message, fields);
-}
-
-/* The position of a word in a list of names, or -1. */
-static int find_name(const char *const *names, size_t count, const char *text)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(names[i], text) == 0)
-            return (int)i;
-    }
-    return -1;
-}
-
-int log_level_parse(const char *text, enum log_level *out, struct error *err)
-{
-    int found = find_name(level_names, ARRAY_LEN(level_names), text);
-
-    if (found < 0)
-        return error_set(err, ERR_INVALID,
-                         "log level \"%s\" is none of debug, info, warn and error", text);
-    *out = (enum log_level)found;
-    return 0;
-}
-
-int log_format_parse(const char *text, enum log_format *out, struct error *err)
-{
-    int found = find_name(format_names, ARRAY_LEN(format_names), text);
-
-    if (found < 0)
-        return error_set(err, ERR_INVALID, "log format \"%s\" is neither text nor json", text);
-    *out = (enum log_format)found;
-    return 0;
 }

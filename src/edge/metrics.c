@@ -18,8 +18,8 @@
 
 /* First words of paths that are told apart; the last name stands for all others. */
 static const char *const verb_names[] = {
-    "filter",  "prioritize", "preempt", "bind",    "webhook", "livez", "readyz",
-    "healthz", "metrics",    "version", "configz", "debug",   "other",
+    "filter",  "prioritize", "bind",    "livez", "readyz", "healthz",
+    "metrics", "version",    "configz", "debug", "other",
 };
 #define VERB_COUNT ARRAY_LEN(verb_names)
 #define VERB_OTHER (VERB_COUNT - 1)
@@ -34,10 +34,10 @@ static const char *const listener_names[] = {
 };
 
 static const char *const bind_names[] = {
-    [METRICS_BIND_BOUND] = "bound",
-    [METRICS_BIND_FAILED] = "failed",
-    [METRICS_BIND_UNCLEAR] = "unclear",
-    [METRICS_BIND_REFUSED] = "refused",
+    [BIND_END_BOUND] = "bound",
+    [BIND_END_FAILED] = "failed",
+    [BIND_END_UNCLEAR] = "unclear",
+    [BIND_END_REFUSED] = "refused",
 };
 
 /* Upper bounds. 5 s is kube-scheduler's default time-out for extenders, so that one is exact. */
@@ -62,7 +62,7 @@ struct metrics {
     atomic_uint_fast64_t requests[METRICS_LISTENER_COUNT][VERB_COUNT][STATUS_COUNT];
     struct histogram durations[VERB_COUNT];
     atomic_uint_fast64_t filter_nodes[REASON_COUNT];
-    atomic_uint_fast64_t binds[METRICS_BIND_COUNT];
+    atomic_uint_fast64_t binds[ARRAY_LEN(bind_names)];
 };
 
 /* Samples by family: they may come in any order, but a family stands together. */
@@ -164,9 +164,9 @@ void metrics_count_filter(struct metrics *metrics, enum reason reason, uint64_t 
     add(&metrics->filter_nodes[reason], nodes);
 }
 
-void metrics_count_bind(struct metrics *metrics, enum metrics_bind outcome)
+void metrics_count_bind(struct metrics *metrics, enum bind_end end)
 {
-    add(&metrics->binds[outcome], 1);
+    add(&metrics->binds[end], 1);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -277,7 +277,7 @@ static void write_decisions(struct metrics_writer *writer, const struct metrics 
 
         write_count(writer, METRIC_FILTER_NODES, values, load(&metrics->filter_nodes[i]));
     }
-    for (size_t i = 0; i < METRICS_BIND_COUNT; i++)
+    for (size_t i = 0; i < ARRAY_LEN(bind_names); i++)
         write_count(writer, METRIC_BINDS, &bind_names[i], load(&metrics->binds[i]));
 }
 

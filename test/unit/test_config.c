@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/test.h"
 
-#include <jansson.h>
-
 #include "topofit/config.h"
 #include "topofit/log.h"
+
+#include <jansson.h>
 
 static int read_config(struct config *config, const char *yaml, struct error *err)
 {
@@ -97,6 +97,7 @@ static void test_config_read__says_where_and_what_is_wrong(void **state)
         {"extender: 5\n", "line 1, column 11: extender must hold keys"},
         {"extender:\n", "extender must hold keys"},
         {"extender:\n  listen: [a]\n", "line 2, column 11: extender.listen must be a single value"},
+        {"extender:\n  listen: localhost:9901\n", "line 2, column 11: extender.listen"},
         {"extender:\n  threads: 0\n", "line 2, column 12: extender.threads is \"0\": expected a "
                                       "number from 1 to 64"},
         {"topology:\n  mode: strict\n",
@@ -214,12 +215,12 @@ static void test_config__knows_where_each_value_came_from(void **state)
 
     (void)state;
     config_defaults(&config);
-    read_config(&config, "log: {level: debug}\nextender: {listen: a}\n", &err);
-    config_set(&config, "extender.listen", "b", &err);
+    read_config(&config, "log: {level: debug}\nextender: {listen: \"127.0.0.1:1\"}\n", &err);
+    config_set(&config, "extender.listen", "127.0.0.1:2", &err);
     assert_string_equal(source_of(&config, "log.level"), "file");
     assert_string_equal(source_of(&config, "extender.listen"), "flag");
     assert_string_equal(source_of(&config, "admin.listen"), "default");
-    assert_string_equal(config.extender_listen, "b");
+    assert_string_equal(config.extender_listen, "127.0.0.1:2");
 }
 
 /* --- showing ------------------------------------------------------------------------------------
@@ -235,16 +236,17 @@ static void test_config_write_yaml__is_read_back_as_it_was(void **state)
 
     (void)state;
     config_defaults(&config);
-    read_config(&config,
-                "extender: {listen: \"a: \\\"b\\\" # c\", bindTimeout: 7s, threads: 5}\n"
-                "topology: {mode: off, leastDamage: false}\n",
-                &err);
+    read_config(
+        &config,
+        "kube: {kubeconfig: \"a: \\\"b\\\" # c\"}\nextender: {bindTimeout: 7s, threads: 5}\n"
+        "topology: {mode: off, leastDamage: false}\n",
+        &err);
     config_write_yaml(&config, &first);
     config_defaults(&again);
     assert_ok(config_read(&again, buf_text(&first), first.length, &err), &err);
     config_write_yaml(&again, &second);
     assert_string_equal(buf_text(&first), buf_text(&second));
-    assert_string_equal(again.extender_listen, "a: \"b\" # c");
+    assert_string_equal(again.kube_kubeconfig, "a: \"b\" # c");
     assert_int_equal(again.extender_bind_timeout_ms, 7000);
     assert_int_equal(again.topology_mode, TOPOLOGY_OFF);
 }

@@ -46,7 +46,7 @@ static void test_error_clear__makes_it_usable_again(void **state)
     error_set(&err, ERR_IO, "first");
     error_clear(&err);
     assert_int_equal(err.code, ERR_NONE);
-    error_set(&err, ERR_GONE, "second");
+    error_set(&err, ERR_BUSY, "second");
     assert_string_equal(err.text, "second");
 }
 

@@ -129,7 +129,7 @@ static void test_http__leaves_idle_connections_alone(void **state)
     struct raw_answer answer = raw_ask(&used, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
 
     raw_answer_clear(&answer);
-    assert_false(raw_is_readable_within(&fresh, 3 * LIMIT_MS));
+    assert_false(raw_is_readable_within(&fresh, 3 * LIMIT_MS)); /* no first_request_timeout_ms */
     answer = raw_ask(&used, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
     raw_answer_clear(&answer);
     answer = raw_ask(&fresh, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
@@ -193,12 +193,40 @@ static void test_http__ends_a_connection_whose_client_sends_no_more(void **state
     }
 }
 
+static void test_http__cuts_a_connection_that_never_asks_anything_if_told_so(void **state)
+{
+    struct http_options options = {.listen = "127.0.0.1:0",
+                                   .routes = routes,
+                                   .route_count = ARRAY_LEN(routes),
+                                   .threads = 1,
+                                   .connections_max = 64,
+                                   .body_max_bytes = 1024,
+                                   .request_timeout_ms = LIMIT_MS,
+                                   .first_request_timeout_ms = LIMIT_MS,
+                                   .idle_timeout_ms = 60000};
+    struct error err = {0};
+    struct http_server *server = http_start(&options, &err);
+    struct raw_client used = raw_connect(http_port(server));
+    struct raw_answer answer = raw_ask(&used, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+    struct raw_client silent = raw_connect(http_port(server));
+
+    (void)state;
+    raw_answer_clear(&answer);
+    assert_true(raw_is_readable_within(&silent, CUT_AFTER_MS));
+    answer = raw_ask(&used, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+    raw_answer_clear(&answer);
+    raw_close(&silent);
+    raw_close(&used);
+    http_stop(server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_http__cuts_a_request_that_drips_longer_than_the_limit),
         cmocka_unit_test(test_http__cuts_a_second_request_that_drips_on_a_kept_connection),
         cmocka_unit_test(test_http__leaves_idle_connections_alone),
+        cmocka_unit_test(test_http__cuts_a_connection_that_never_asks_anything_if_told_so),
         cmocka_unit_test(test_http__ends_a_connection_whose_client_sends_no_more),
         cmocka_unit_test(test_http__does_not_count_the_time_of_the_handler),
         cmocka_unit_test(test_http__cuts_a_client_that_does_not_take_its_answer),

@@ -59,6 +59,8 @@ static void test_http__answers_requests_of_certain_length_and_refuses_the_others
         {POST "Transfer-Encoding: gzip\r\n\r\nabc", 501},
         {POST "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501},
         {POST "Transfer-Encoding: identity\r\n\r\n", 501},
+        {POST "Content-Length : 3\r\n\r\nabc", 400},
+        {POST "Transfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n", 400},
         {POST "Content-Length: -1\r\n\r\n", 400},
         {POST "Content-Length: 4x\r\n\r\nabcd", 400},
         {POST "Content-Length: 1, 1\r\n\r\na", 400},

@@ -290,32 +290,6 @@ static void test_log_write__keeps_lines_of_threads_apart(void **state)
     assert_int_equal(lines, THREADS * LINES);
 }
 
-static void test_log_level_parse__knows_the_four_levels(void **state)
-{
-    enum log_level level = LOG_LEVEL_INFO;
-    struct error err = {0};
-
-    (void)state;
-    assert_ok(log_level_parse("debug", &level, &err), &err);
-    assert_int_equal(level, LOG_LEVEL_DEBUG);
-    assert_ok(log_level_parse("error", &level, &err), &err);
-    assert_int_equal(level, LOG_LEVEL_ERROR);
-    assert_true(log_level_parse("loud", &level, &err) < 0);
-    assert_contains(err.text, "loud");
-}
-
-static void test_log_format_parse__knows_text_and_json(void **state)
-{
-    enum log_format format = LOG_FORMAT_TEXT;
-    struct error err = {0};
-
-    (void)state;
-    assert_ok(log_format_parse("json", &format, &err), &err);
-    assert_int_equal(format, LOG_FORMAT_JSON);
-    assert_true(log_format_parse("xml", &format, &err) < 0);
-    assert_contains(err.text, "xml");
-}
-
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_fixture, close_fixture)
@@ -331,8 +305,6 @@ int main(void)
         TEST(test_log_write__is_not_silenced_by_a_clock_set_back),
         TEST(test_log_write__watches_more_messages_than_it_can_remember),
         TEST(test_log_write__keeps_lines_of_threads_apart),
-        cmocka_unit_test(test_log_level_parse__knows_the_four_levels),
-        cmocka_unit_test(test_log_format_parse__knows_text_and_json),
     };
 #undef TEST
 

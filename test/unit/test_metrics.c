@@ -123,7 +123,7 @@ static void test_metrics_count_filter__adds_nodes_to_their_reason(void **state)
 
 static void test_metrics_count_bind__counts_by_outcome(void **state)
 {
-    metrics_count_bind(*state, METRICS_BIND_REFUSED);
+    metrics_count_bind(*state, BIND_END_REFUSED);
     check_line(*state, NULL, "topofit_binds_total{outcome=\"refused\"} 1");
     check_line(*state, NULL, "topofit_binds_total{outcome=\"bound\"} 0");
 }

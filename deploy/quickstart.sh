@@ -11,8 +11,10 @@ usage() {
 usage: sh deploy/quickstart.sh [--keep]
 
 Installs what is missing (Debian packages), builds into build/, starts topofit on
-deploy/examples/demo-cluster.yaml and places two pods. Nothing outside this folder is changed.
-  --keep      leave the daemon running at the end
+deploy/examples/demo-cluster.yaml and places two pods. Besides the packages, nothing outside this
+folder is changed.
+  --keep      leave the daemon running at the end, on ports 9901 and 9902 when they are free,
+              with its log in build/quickstart.log
   -h, --help  this text
 Environment: BUILD_DIR (default build)
 END
@@ -47,21 +49,30 @@ if ! { cmake -S . -B "$build" -G Ninja && cmake --build "$build" --target topofi
     exit 1
 fi
 
-# Port 0: whatever is free. The log says which ports were taken.
-"$build/topofit" serve --cluster deploy/examples/demo-cluster.yaml --listen 127.0.0.1:0 \
-    --admin-listen 127.0.0.1:0 2>"$work/log" &
-daemon=$!
-tries=0
-until grep -q 'msg="\{0,1\}serving' "$work/log"; do
-    tries=$((tries + 1))
-    if [ $tries -gt 100 ] || ! kill -0 "$daemon" 2>/dev/null; then
-        cat "$work/log" >&2
-        exit 1
-    fi
-    sleep 0.1
-done
-extender=127.0.0.1:$(sed -n 's/.* port=\([0-9]*\).*/\1/p' "$work/log")
-admin=127.0.0.1:$(sed -n 's/.* adminPort=\([0-9]*\).*/\1/p' "$work/log")
+# A daemon that is kept holds on to nothing of this shell, so that `quickstart.sh --keep | tail` ends.
+log=$work/log
+[ $keep = no ] || log=$build/quickstart.log
+start() { # extender port, admin port; 0 is whatever is free
+    "$build/topofit" serve --cluster deploy/examples/demo-cluster.yaml \
+        --listen "127.0.0.1:$1" --admin-listen "127.0.0.1:$2" </dev/null >"$log" 2>&1 &
+    daemon=$!
+    tries=0
+    until grep -q 'msg="\{0,1\}serving' "$log"; do
+        tries=$((tries + 1))
+        if [ $tries -gt 100 ] || ! kill -0 "$daemon" 2>/dev/null; then
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+# A new file: a daemon that was kept before goes on writing into its own.
+rm -f "$log"
+if ! { [ $keep = yes ] && start 9901 9902; } && ! start 0 0; then
+    cat "$log" >&2
+    exit 1
+fi
+extender=127.0.0.1:$(sed -n 's/.* port=\([0-9]*\).*/\1/p' "$log")
+admin=127.0.0.1:$(sed -n 's/.* adminPort=\([0-9]*\).*/\1/p' "$log")
 
 title() { printf '\n=== %s\n\n' "$*"; }
 show() { curl -sS --noproxy '*' "$admin$1?format=text"; }
@@ -111,11 +122,17 @@ bind notebook-1 "$(best)"
 title "who holds what now                                          GET /debug/nodes/dgx-1v"
 show /debug/nodes/dgx-1v
 
+case $build in
+/*) bin=$build ;;
+*) bin=\$PWD/$build ;;
+esac
 echo
 if [ $keep = yes ]; then
     echo "topofit keeps running as process $daemon:"
-    echo "  extender  http://$extender   debug  http://$admin/debug/"
+    echo "  extender  http://$extender   debug  http://$admin/debug/   log  $log"
+    echo "  stop it with:  kill $daemon"
     daemon=
 else
     echo "done. 'sh deploy/quickstart.sh --keep' leaves topofit running to try more."
 fi
+echo "The program is $build/topofit; to find it as topofit:  export PATH=\"$bin:\$PATH\""

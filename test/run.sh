@@ -16,8 +16,9 @@ usage: sh test/run.sh [OPTION...]
   -h, --help           this text
 
 Parts: unit (unit, property, golden, layer and documentation tests), e2e (against a real
-kube-apiserver and kube-scheduler; needs Go or KUBE_BIN_DIR, and python3), chart (the Helm chart
-and the manifests; needs npm and pip).
+kube-apiserver and kube-scheduler; needs Go or KUBE_BIN_DIR, python3 and openssl), chart (the Helm
+chart and the manifests; needs npm, python3 with pip, and x86-64). What cannot run is left out, and
+named in the last line.
 Environment: BUILD_DIR (default build, or build-SANITIZERS), CC, JOBS (default: all processors).
 EOF
 }
@@ -27,6 +28,11 @@ die() {
     exit 2
 }
 
+value_of() { # an option, the arguments behind it
+    [ -n "${2:-}" ] || die "$1 needs a value; see --help"
+    echo "$2"
+}
+
 only=unit,e2e,chart
 sanitize=
 require_all=no
@@ -34,9 +40,15 @@ install=yes
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) usage && exit 0 ;;
-    --only) only=${2:?--only needs a list of parts} && shift ;;
+    --only)
+        only=$(value_of "$@")
+        shift
+        ;;
     --only=*) only=${1#*=} ;;
-    --sanitize) sanitize=${2:?--sanitize needs a list} && shift ;;
+    --sanitize)
+        sanitize=$(value_of "$@")
+        shift
+        ;;
     --sanitize=*) sanitize=${1#*=} ;;
     --require-all) require_all=yes ;;
     --no-install) install=no ;;
@@ -44,6 +56,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[ -n "$only" ] || die "--only needs a value; see --help"
 for part in $(echo "$only" | tr , ' '); do
     case $part in
     unit | e2e | chart) ;;

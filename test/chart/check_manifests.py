@@ -3,7 +3,8 @@
 """Judges rendered manifests (files, or "-") by rules that a schema does not know.
 
 Rights: nothing beyond RIGHTS. Pods: what the "restricted" pod security standard asks, and a
-read-only root. Objects: the usual labels, no nulls, no floating image tags, a namespace.
+read-only root. Network policies: the chart's own pod, and nobody let in by omission. Objects: the
+usual labels, no nulls, no floating image tags, a namespace.
 """
 import sys
 
@@ -100,7 +101,31 @@ def pod_problems(spec):
                 yield "shows its admin port on all addresses of the host"
 
 
-def item_problems(item, own_roles):
+def policy_problems(spec, pods):
+    wanted = spec["podSelector"].get("matchLabels", {})
+    if not wanted or not any(wanted.items() <= pod["labels"].items() for pod in pods):
+        yield "does not select the chart's pod"
+    if spec["policyTypes"] != ["Ingress"]:
+        yield "is not about ingress alone"
+    for rule in spec["ingress"]:
+        if not rule.get("from") or not rule.get("ports"):
+            yield "lets everybody in"
+        named = {port["name"] for pod in pods for port in pod["ports"]}
+        for port in rule.get("ports", []):
+            if port["port"] not in named:
+                yield f"opens {port['port']}, which no container has"
+
+
+def pods_of(items):
+    for item in items:
+        if item["kind"] in ("Deployment", "DaemonSet"):
+            template = item["spec"]["template"]
+            yield {"labels": template["metadata"]["labels"],
+                   "ports": [port for container in template["spec"]["containers"]
+                             for port in container["ports"]]}
+
+
+def item_problems(item, own_roles, pods):
     kind, metadata = item["kind"], item["metadata"]
     missing = LABELS - set(metadata.get("labels", {}))
     if missing:
@@ -112,6 +137,8 @@ def item_problems(item, own_roles):
         yield from role_problems(kind, item)
     elif kind in ("ClusterRoleBinding", "RoleBinding"):
         yield from binding_problems(item, own_roles)
+    elif kind == "NetworkPolicy":
+        yield from policy_problems(item["spec"], pods)
     elif kind in ("Deployment", "DaemonSet"):
         yield from pod_problems(item["spec"]["template"]["spec"])
         if kind == "Deployment" and item["spec"]["strategy"]["type"] != "Recreate":
@@ -125,8 +152,9 @@ def main():
             items = [item for item in yaml.safe_load_all(file) if item]
         own_roles = {(item["kind"], item["metadata"]["name"]) for item in items
                      if item["kind"].endswith("Role")}
+        pods = list(pods_of(items))
         for item in items:
-            for text in item_problems(item, own_roles):
+            for text in item_problems(item, own_roles, pods):
                 problems.append(f"{name}: {item['kind']} {item['metadata']['name']} {text}")
     print("\n".join(problems), end="\n" if problems else "")
     return bool(problems)

@@ -85,7 +85,7 @@ check_refused() { # arguments, text
 # The scheduler's image is the cluster's own version, whatever a provider appends to it.
 check_scheduler_tag() { # version of the cluster, tag
     render helm4 "" "$1" "$scratch/tag.yaml" || return 1
-    grep -qx " *image: registry.k8s.io/kube-scheduler:$2" "$scratch/tag.yaml"
+    grep -qx " *image: \"registry.k8s.io/kube-scheduler:$2\"" "$scratch/tag.yaml"
 }
 
 check_notes() { # set, text
@@ -116,6 +116,19 @@ check "examples" python3 $here/validate.py "$versions" deploy/examples/pods/*.ya
 for pair in 1.34.5-eks-0a1b2c3:v1.34.5 v1.33.4-gke.100:v1.33.4 v1.36.1+k3s1:v1.36.1; do
     check "scheduler image for ${pair%:*}" check_scheduler_tag "${pair%:*}" "${pair#*:}"
 done
+# Nobody is let in, or nobody but those named.
+check_policy() { # set, what the policy says
+    render helm4 "$1" 1.37 "$scratch/policy.yaml" || return 1
+    grep -A 30 '^kind: NetworkPolicy' "$scratch/policy.yaml" | grep -qE -- "$2"
+}
+check "a network policy lets nobody in" check_policy "--set networkPolicy.enabled=true" \
+    '^  ingress: \[\]$'
+check "a network policy names the ports" check_policy "--values $here/values/full.yaml" \
+    '^          port: scheduler$'
+for registry in localhost:5000 registry.example.com/team 10.0.0.1:5000 '[fd00::1]:5000'; do
+    check "registry $registry" render helm4 "--set image.registry=$registry" 1.37 \
+        "$scratch/registry.yaml"
+done
 check "notes name the scheduler" check_notes "" "schedulerName: topofit-scheduler"
 check "notes give the extender" check_notes "--set scheduler.enabled=false" \
     "urlPrefix: http://127.0.0.1:9901"
@@ -129,6 +142,15 @@ done <<'EOF'
 --set,extender.weight=0 weight
 --set,extender.httpTimeout=10 httpTimeout
 --set,image.digest=sha256:12 digest
+--set,image.registry=https://registry.example.com registry
+--set,image.registry=registry.example.com/ registry
+--set,scheduler.image.registry=https://registry.example.com registry
+--set,image.repository=/topofit repository
+--set,image.repository=topofit/ repository
+--set,image.tag=a/b tag
+--set,serviceAccount.create=false name the account
+--set,networkPolicy.enabled=true,--set,scheduler.enabled=false host's network
+--set,networkPolicy.form=1 form
 --set,scheduler.name=Bad_Name name
 --set,scheduler.name=default-scheduler choose another name
 --set,admin.port=9901 two listeners

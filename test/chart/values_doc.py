@@ -4,7 +4,7 @@
 
 usage: values_doc.py CHART           check
        values_doc.py CHART --write   write the table
-       values_doc.py CHART --flips   print "path=value" for each boolean, turned over
+       values_doc.py CHART --flips   print "path=value[,path=value]" for each boolean, turned over
 """
 import json
 import pathlib
@@ -29,6 +29,8 @@ def leaves(node, path=()):
 # Maps that are documented and passed on as a whole.
 FREE_FORM = {"resources", "scheduler.resources", "podSecurityContext", "securityContext",
              "nodeSelector"}
+# What a boolean, turned over, cannot do without.
+FLIP_NEEDS = {"serviceAccount.create": "serviceAccount.name=given"}
 
 
 def comments(text):
@@ -86,7 +88,9 @@ def main():
     if mode == "--flips":
         for path, value in leaves(values):
             if isinstance(value, bool):
-                print(f"{'.'.join(path)}={str(not value).lower()}")
+                name = ".".join(path)
+                print(",".join([f"{name}={str(not value).lower()}",
+                                *filter(None, [FLIP_NEEDS.get(name)])]))
         return 0
 
     readme = chart / "README.md"

@@ -26,7 +26,7 @@ app.kubernetes.io/component: scheduler
 {{- end }}
 
 {{- define "topofit.serviceAccountName" -}}
-{{- default (ternary (include "topofit.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
+{{- default (include "topofit.fullname" .) .Values.serviceAccount.name }}
 {{- end }}
 
 {{- define "topofit.subjects" -}}
@@ -136,7 +136,7 @@ spec:
   {{- end }}
   containers:
     - name: topofit
-      image: {{ include "topofit.image" (dict "image" .Values.image "tag" (default .Chart.AppVersion .Values.image.tag)) }}
+      image: {{ include "topofit.image" (dict "image" .Values.image "tag" (default .Chart.AppVersion .Values.image.tag)) | quote }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       args:
         - serve
@@ -187,7 +187,7 @@ spec:
       {{- end }}
     {{- if .Values.scheduler.enabled }}
     - name: kube-scheduler
-      image: {{ include "topofit.image" (dict "image" .Values.scheduler.image "tag" (include "topofit.schedulerTag" .)) }}
+      image: {{ include "topofit.image" (dict "image" .Values.scheduler.image "tag" (include "topofit.schedulerTag" .)) | quote }}
       imagePullPolicy: {{ .Values.scheduler.image.pullPolicy }}
       command:
         - kube-scheduler

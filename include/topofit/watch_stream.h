@@ -43,7 +43,4 @@ void watch_stream_clear(struct watch_stream *stream);
 enum watch_step watch_stream_next(struct watch_stream *stream, const char **bytes, size_t *length,
                                   const char **out_line, size_t *out_length);
 
-/* Bytes of a line that was begun and not ended: not 0 at the end means that an event was cut. */
-size_t watch_stream_pending(const struct watch_stream *stream);
-
 #endif

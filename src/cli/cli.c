@@ -98,17 +98,33 @@ static int complain_unknown(const char *name)
     return EXIT_USAGE;
 }
 
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+static int help_with(const char *name)
+{
+    const struct command *command = find(name);
+
+    return command != NULL ? command_help(command) : complain_unknown(name);
+}
+
 int cli_run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "--help";
+    const struct command *command;
 
-    if (strcmp(name, "--version") == 0)
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
         name = "version";
+    if (strcmp(name, "help") == 0 && argc > 2)
+        return help_with(argv[2]);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
         return help();
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i]->run(commands[i], argc - 1, argv + 1);
-    }
-    return complain_unknown(name);
+    command = find(name);
+    return command != NULL ? command->run(command, argc - 1, argv + 1) : complain_unknown(name);
 }

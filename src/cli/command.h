@@ -14,6 +14,7 @@ struct command {
     const char *name;
     const char *summary; /* one line for `topofit --help` */
     const char *help;    /* the text of `topofit NAME --help` */
+    const char *words;   /* what it takes beside options, for tab completion; NULL: files */
     int (*run)(const struct command *command, int argc, char **argv);
 };
 

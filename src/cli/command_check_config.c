@@ -13,7 +13,7 @@ static const char help[] =
     "usage: topofit check-config [FILE] [OPTION...]\n"
     "\n"
     "  FILE         configuration (YAML); - reads stdin; without one the defaults are shown\n"
-    "  -q           print nothing when the file is good\n"
+    "  -q, --quiet  print nothing when the file is good\n"
     "  --list-keys  print the name of every key, one a line\n"
     "  -h, --help   this text\n"
     "\n"
@@ -48,8 +48,10 @@ static int check(const char *path, bool quiet)
 static int run(const struct command *command, int argc, char **argv)
 {
     enum { LIST_KEYS = 256 };
-    static const struct option options[] = {
-        {"list-keys", no_argument, NULL, LIST_KEYS}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {{"list-keys", no_argument, NULL, LIST_KEYS},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     bool quiet = false;
     int option;
 

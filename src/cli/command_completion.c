@@ -13,33 +13,56 @@ static const char help[] = "Print a tab completion script.\n"
                            "  source <(topofit completion bash)\n"
                            "  topofit completion zsh > \"${fpath[1]}/_topofit\"\n";
 
-/* The long options of a command, taken from its help text so that they are written once. */
+/* The options that a help line begins with: "  -f, --file FILE  the pod" has -f and --file. */
+static void print_line_options(const char *line)
+{
+    const char *at = line + 2;
+
+    while (*at == '-') {
+        size_t length = strspn(at, "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+        printf(" %.*s", (int)length, at);
+        at += length;
+        at += strspn(at, ", ");
+    }
+}
+
+/* The options of a command, taken from its help text so that they are written once. */
 static void print_options(const struct command *command)
 {
-    const char *at = command->help;
-
-    while ((at = strstr(at, "--")) != NULL) {
-        size_t length = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
-
-        if (length > 2 && (at[-1] == ' ' || at[-1] == '['))
-            printf(" %.*s", (int)length, at);
-        at += length;
+    for (const char *line = command->help; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, "  -", 3) == 0)
+            print_line_options(line);
     }
+}
+
+static void print_commands(void)
+{
+    printf("        words=\"--help --version help");
+    for (size_t i = 0; cli_commands()[i] != NULL; i++)
+        printf(" %s", cli_commands()[i]->name);
+    puts("\"");
 }
 
 static void print_script(void)
 {
     puts("_topofit() {\n"
-         "    local words=\n"
+         "    local words= before=${COMP_WORDS[COMP_CWORD-1]}\n"
          "    COMPREPLY=()\n"
-         "    if [ \"$COMP_CWORD\" -eq 1 ]; then");
-    printf("        words=\"");
-    for (size_t i = 0; cli_commands()[i] != NULL; i++)
-        printf("%s%s", i > 0 ? " " : "", cli_commands()[i]->name);
-    puts("\"\n    else\n        case ${COMP_WORDS[1]} in");
+         "    case $before in\n"
+         "    --config | --cluster | --kubeconfig | -f | --file) return ;;\n"
+         "    esac\n"
+         "    if [ \"$before\" = -o ] || [ \"$before\" = --output ]; then\n"
+         "        words=\"text json\"\n"
+         "    elif [ \"$COMP_CWORD\" -eq 1 ] || [ \"$before\" = help ]; then");
+    print_commands();
+    puts("    else\n        case ${COMP_WORDS[1]} in");
     for (size_t i = 0; cli_commands()[i] != NULL; i++) {
-        printf("        %s) words=\"", cli_commands()[i]->name);
-        print_options(cli_commands()[i]);
+        const struct command *command = cli_commands()[i];
+
+        printf("        %s) words=\"%s", command->name, command->words ? command->words : "");
+        print_options(command);
         puts("\" ;;");
     }
     puts("        esac\n    fi\n"
@@ -62,5 +85,8 @@ static int run(const struct command *command, int argc, char **argv)
     return EXIT_YES;
 }
 
-const struct command command_completion = {
-    .name = "completion", .summary = "print a tab completion script", .help = help, .run = run};
+const struct command command_completion = {.name = "completion",
+                                           .summary = "print a tab completion script",
+                                           .help = help,
+                                           .words = "bash zsh",
+                                           .run = run};

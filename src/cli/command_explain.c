@@ -18,10 +18,10 @@ static const char help[] =
     "\n"
     "usage: topofit explain -f POD.yaml --cluster FILE [OPTION...]\n"
     "\n"
-    "  -f FILE          the pod (YAML or JSON); - reads stdin\n"
+    "  -f, --file FILE  the pod (YAML or JSON); - reads stdin\n"
     "  --cluster FILE   nodes and pods: the output of 'kubectl get nodes,pods -A -o yaml'\n"
     "  --config FILE    configuration (YAML)\n"
-    "  -o FORMAT        text (default) or json\n"
+    "  -o, --output FORMAT  text (default) or json\n"
     "  -h, --help       this text\n"
     "\n"
     "Ends with 0 when a node fits, 1 when none does.\n"
@@ -40,7 +40,9 @@ struct arguments {
 static int parse(const struct command *command, int argc, char **argv, struct arguments *out)
 {
     enum { CLUSTER = 256, CONFIG };
-    static const struct option options[] = {{"cluster", required_argument, NULL, CLUSTER},
+    static const struct option options[] = {{"file", required_argument, NULL, 'f'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"cluster", required_argument, NULL, CLUSTER},
                                             {"config", required_argument, NULL, CONFIG},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};

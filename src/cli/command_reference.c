@@ -83,4 +83,5 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command command_reference = {.name = "reference",
                                           .summary = "print the names other programs rely on",
                                           .help = help,
+                                          .words = "annotations endpoints keys metrics reasons",
                                           .run = run};

@@ -2,11 +2,15 @@
 /* amounts - what containers ask for, from resource amounts by class. */
 #include "amounts.h"
 
+#include "topofit/mem.h"
 #include "topofit/quantity.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define PERCENT_MAX 100
+#define NAME_MAX_BYTES 253   /* source: RFC 1123 names, as the API server checks them */
+#define RECORD_LINES_MAX 448 /* with ids of 128 bytes: half of what annotations may be */
 
 /* One container being read for one class. */
 struct reading {
@@ -116,14 +120,32 @@ static void read_class(const struct kube_container *container, size_t position,
         request_add_ask(request, &ask);
 }
 
+/* The record has a line for each container and device, and must fit into the pod. */
+static void check_lines(struct request *out)
+{
+    uint64_t lines = 0;
+
+    for (size_t i = 0; i < out->ask_count; i++)
+        lines += out->asks[i].count;
+    if (lines > RECORD_LINES_MAX)
+        request_set_problem(out, "the containers ask for more than %d devices in all",
+                            RECORD_LINES_MAX);
+}
+
 void amounts_read(const struct kube_pod *kube, const struct class_table *classes,
                   struct request *out)
 {
     for (size_t i = 0; i < kube->container_count; i++) {
         const struct kube_container *container = &kube->containers[i];
 
-        request_add_container(out, container->name, container->kind);
+        AUTO_FREE char *name = xstrndup(container->name, strnlen(container->name, NAME_MAX_BYTES));
+
+        request_add_container(out, name, container->kind);
+        if (strlen(container->name) > NAME_MAX_BYTES)
+            request_set_problem(out, "the name of a container is longer than %d bytes",
+                                NAME_MAX_BYTES);
         for (size_t k = 0; k < classes->count; k++)
             read_class(container, i, &classes->items[k], out);
     }
+    check_lines(out);
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define ANNOTATIONS_BYTES_MAX (64 * 1024) /* of a pod before; the record may take 188 KiB more */
+
 const struct dialect *const dialects[] = {&dialect_native};
 const size_t dialect_count = ARRAY_LEN(dialects);
 
@@ -29,6 +31,11 @@ struct node *dialect_node(const struct kube_node *kube, const struct class_table
     labels_unref(node->labels);
     node->labels = read_labels(&kube->meta.labels);
     node->unschedulable = kube->unschedulable;
+    if (kube->truncated) {
+        /* What was left out may be a cordon: nothing is given out of what is not known in full. */
+        node_note_problem(node, "the node has more or other text than is looked at");
+        return node;
+    }
     /* The first inventory counts: the same devices told twice would be given out twice. */
     for (size_t i = 0; i < dialect_count && !node->has_inventory; i++)
         node->has_inventory = dialects[i]->read_node(kube, classes, node);
@@ -46,6 +53,17 @@ static bool read_init_done(const struct kube_pod *kube)
     return true;
 }
 
+/* The API server takes 256 KiB of annotations, and does not count when it binds. */
+static size_t annotation_bytes(const struct kube_pod *kube)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < kube->meta.annotations.count; i++)
+        bytes += strlen(kube->meta.annotations.items[i].key) +
+                 strlen(kube->meta.annotations.items[i].value);
+    return bytes;
+}
+
 void dialect_request(const struct kube_pod *kube, const struct class_table *classes,
                      struct request *out)
 {
@@ -53,6 +71,9 @@ void dialect_request(const struct kube_pod *kube, const struct class_table *clas
     amounts_read(kube, classes, out);
     if (kube->truncated)
         request_set_problem(out, "the pod has more containers or annotations than are looked at");
+    if (annotation_bytes(kube) > ANNOTATIONS_BYTES_MAX)
+        request_set_problem(out,
+                            "the pod's annotations leave no room for the record of its devices");
     /* Demands of a pod that asks for no device concern nobody. */
     for (size_t i = 0; i < dialect_count && request_wants_devices(out); i++)
         dialects[i]->read_demands(kube, out);

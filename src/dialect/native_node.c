@@ -81,6 +81,20 @@ static bool read_healthy(struct entry *entry)
     return value == NULL || json_is_true(value);
 }
 
+/* What comma lists and environment variables can carry; "all" and the like have meanings there. */
+static bool is_device_id(const char *id)
+{
+    static const char *const taken[] = {"all", "none", "void"};
+    size_t length =
+        strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-");
+
+    for (size_t i = 0; i < ARRAY_LEN(taken); i++) {
+        if (text_equal_nocase(id, taken[i]))
+            return false;
+    }
+    return length > 0 && id[length] == '\0';
+}
+
 static bool has_index(const struct node *node, unsigned index)
 {
     for (unsigned i = 0; i < node->device_count; i++) {
@@ -94,6 +108,26 @@ static void set_text(char **field, const char *value)
 {
     free(*field);
     *field = xstrdup(value);
+}
+
+/* A mistyped key would leave a device without what it says: name it. */
+static void note_unknown_keys(struct entry *entry)
+{
+    static const char *const keys[] = {"id",    "index", "class",   "product", "memoryMiB", "cores",
+                                       "slots", "numa",  "healthy", "busId",   "partitions"};
+    const char *key;
+    const json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)entry->json, key, value)
+    {
+        bool known = false;
+
+        for (size_t i = 0; i < ARRAY_LEN(keys) && !known; i++)
+            known = strcmp(keys[i], key) == 0;
+        if (!known)
+            node_note_problem(entry->node, "inventory device %zu: unknown key \"%.40s\" ignored",
+                              entry->number, key);
+    }
 }
 
 static void read_device(struct entry *entry, const struct class_table *classes)
@@ -112,12 +146,17 @@ static void read_device(struct entry *entry, const struct class_table *classes)
     };
     struct device *device;
 
-    if (id[0] == '\0' || node_find_device(entry->node, id) >= 0)
-        fail(entry, "id", "present and unique");
+    if (!is_device_id(id) || node_find_device(entry->node, id) >= 0)
+        fail(entry, "id", "unique, of letters, digits and . _ : / -");
     if (has_index(entry->node, fields.index))
         fail(entry, "index", "unique");
     if (entry->failed)
         return;
+    note_unknown_keys(entry);
+    if (fields.memory_mib == 0)
+        node_note_problem(entry->node,
+                          "inventory device %zu has no memoryMiB: it is never given out",
+                          entry->number);
     device = node_add_device(entry->node, id);
     if (device == NULL) {
         fail(entry, "devices", "at most 64");

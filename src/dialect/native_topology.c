@@ -52,6 +52,9 @@ static void note_strangers(const struct matrix *matrix, struct node *node)
     if (missing > 0)
         node_note_problem(node, KEY_TOPOLOGY ": %u of %u rows name no device of the inventory",
                           missing, matrix->graph->n);
+    if (matrix->graph->n - missing < node->device_count)
+        node_note_problem(node, KEY_TOPOLOGY ": %u of %u devices have no row",
+                          node->device_count - (matrix->graph->n - missing), node->device_count);
     if (matrix->warning[0] != '\0')
         node_note_problem(node, KEY_TOPOLOGY ": %s", matrix->warning);
 }
@@ -83,7 +86,7 @@ static int find_end(const struct node *node, const json_t *end)
 }
 
 /* return false for what is no link; a word that is not known is a link of unknown tier. */
-static bool read_link(const json_t *json, struct link *out)
+static bool read_link(const json_t *json, struct node *node, struct link *out)
 {
     const json_t *type = json_object_get(json, "type");
     const json_t *tier = json_object_get(json, "tier");
@@ -92,8 +95,11 @@ static bool read_link(const json_t *json, struct link *out)
     *out = (struct link){.tier = TIER_UNKNOWN};
     if (!json_is_object(json))
         return false;
-    if (json_is_string(type) && !matrix_link(json_string_value(type), out))
+    if (json_is_string(type) && !matrix_link(json_string_value(type), out)) {
         snprintf(out->name, sizeof out->name, "%s", json_string_value(type));
+        if (tier == NULL)
+            node_note_problem(node, KEY_TOPOLOGY ": link type %.20s is not known", out->name);
+    }
     if (tier != NULL) {
         if (!json_is_integer(tier) || json_integer_value(tier) < 0 ||
             json_integer_value(tier) >= TIER_COUNT)
@@ -120,10 +126,12 @@ static void read_links(const json_t *links, struct node *node, struct peer_graph
         int b = find_end(node, json_object_get(json, "b"));
         struct link link;
 
-        /* Links to devices that are not there are ignored: a card was replaced. */
-        if (!read_link(json, &link))
+        if (!read_link(json, node, &link))
             node_note_problem(node, KEY_TOPOLOGY ": link %zu left out: not readable", i);
-        else if (a >= 0 && b >= 0)
+        else if (a < 0 || b < 0 || a == b) /* a card was replaced, or a typing mistake */
+            node_note_problem(node, KEY_TOPOLOGY ": link %zu ignored: not between two devices here",
+                              i);
+        else
             peers_note_link(graph, (unsigned)a, (unsigned)b, &link);
     }
 }

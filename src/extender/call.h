@@ -17,8 +17,8 @@ struct call {
     struct holding_view own; /* what the pod holds already, when `holds` */
     bool holds;
     struct snapshot *snapshot;
-    size_t count;        /* nodes asked about */
-    const char *trouble; /* why the call as a whole cannot be answered, or NULL. Static. */
+    size_t count;         /* nodes asked about */
+    struct error trouble; /* why the call as a whole cannot be answered; empty when it can */
 };
 
 /*
@@ -29,6 +29,9 @@ struct call {
 int call_open(struct extender *extender, const char *bytes, size_t length, struct call *out,
               struct error *err);
 void call_clear(struct call *call);
+
+/* The name at position i. Borrowed from the call. */
+const char *call_name(const struct call *call, size_t i);
 
 /* A node asked about. */
 struct called_node {

@@ -8,15 +8,21 @@
 
 #include <string.h>
 
-static const char *find_trouble(struct extender *extender, const struct extender_args *args)
+#define POD_NAME_MAX 253 /* source: RFC 1123 names, as the API server checks them */
+
+static void find_trouble(struct extender *extender, const struct extender_args *args,
+                         struct error *out)
 {
     if (!args->has_pod)
-        return "the request has no Pod";
-    if (args->has_names == args->has_nodes)
-        return "the request must have exactly one of NodeNames and Nodes";
-    if (!cluster_is_synced(extender->cluster))
-        return "topofit has not listed the cluster's nodes and pods yet";
-    return NULL;
+        error_set(out, ERR_INVALID, "the request has no Pod");
+    else if (strlen(args->pod.meta.name) > POD_NAME_MAX ||
+             strlen(args->pod.meta.namespace) > POD_NAME_MAX ||
+             strlen(args->pod.meta.uid) > POD_NAME_MAX)
+        error_set(out, ERR_INVALID, "a name of the Pod is longer than %d bytes", POD_NAME_MAX);
+    else if (args->has_names == args->has_nodes)
+        error_set(out, ERR_INVALID, "the request must have exactly one of NodeNames and Nodes");
+    else if (!cluster_is_synced(extender->cluster))
+        error_set(out, ERR_BUSY, "topofit has not listed the cluster's nodes and pods yet");
 }
 
 int call_open(struct extender *extender, const char *bytes, size_t length, struct call *out,
@@ -26,14 +32,19 @@ int call_open(struct extender *extender, const char *bytes, size_t length, struc
     extender_args_init(&out->args);
     if (extender_json_read_args(bytes, length, &out->args, err) < 0)
         return -(int)err->code;
-    out->trouble = find_trouble(extender, &out->args);
+    find_trouble(extender, &out->args, &out->trouble);
     out->count = out->args.has_nodes ? out->args.node_count : out->args.name_count;
-    if (out->trouble != NULL)
+    if (out->trouble.code != ERR_NONE)
         return 0;
     out->pod = dialect_pod(&out->args.pod, extender->classes);
     out->holds = cluster_find_holding(extender->cluster, out->pod->uid, &out->own);
     out->snapshot = cluster_snapshot(extender->cluster);
     return 0;
+}
+
+const char *call_name(const struct call *call, size_t i)
+{
+    return call->args.has_nodes ? call->args.nodes[i].meta.name : call->args.names[i];
 }
 
 void call_clear(struct call *call)
@@ -61,7 +72,7 @@ void call_node(struct extender *extender, const struct call *call, size_t i,
     struct node *given = NULL;
 
     *out = (struct called_node){0};
-    out->name = call->args.has_nodes ? call->args.nodes[i].meta.name : call->args.names[i];
+    out->name = call_name(call, i);
     state = snapshot_find(call->snapshot, out->name);
     if (call->args.has_nodes)
         given = dialect_node(&call->args.nodes[i], extender->classes);
@@ -74,7 +85,7 @@ void call_node(struct extender *extender, const struct call *call, size_t i,
         out->node = given;
         cluster_sum_use(extender->cluster, given, NULL, &out->use);
     }
-    if (out->node != NULL && holds_unsettled(call))
+    if (out->node != NULL && holds_unsettled(call) && strcmp(call->own.node, out->name) == 0)
         cluster_sum_use(extender->cluster, out->node, call->pod->uid, &out->use);
 }
 

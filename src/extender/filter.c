@@ -45,13 +45,14 @@ static char *product_text(const struct request *request, const struct node *node
 {
     AUTO(buf_clear) struct buf found = buf_with_max(TEXT_MAX);
     AUTO(buf_clear) struct buf wanted = buf_with_max(TEXT_MAX);
+    char words[101];
 
     list_products(node, &found);
-    if (request->use_products != NULL)
-        buf_addf(&wanted, "%.100s", request->use_products);
-    if (request->avoid_products != NULL)
-        buf_addf(&wanted, "%snot %.100s", wanted.length > 0 ? " and " : "",
-                 request->avoid_products);
+    word_list_join(&request->use_products, words, sizeof words);
+    buf_add_text(&wanted, words);
+    word_list_join(&request->avoid_products, words, sizeof words);
+    if (words[0] != '\0')
+        buf_addf(&wanted, "%snot %s", wanted.length > 0 ? " and " : "", words);
     return xasprintf("%s: wanted %s, node has %s", reason_text(REASON_PRODUCT), buf_text(&wanted),
                      buf_text(&found));
 }
@@ -122,12 +123,20 @@ static void tell(const struct observer *observer, const struct answer *answer)
     }
 }
 
+static void consider_all(struct extender *extender, const struct call *call, struct answer *answer)
+{
+    answer->decision.refusals = xcalloc(HISTORY_NODES_MAX, sizeof *answer->decision.refusals);
+    for (size_t i = 0; i < call->count; i++)
+        consider(extender, call, i, answer);
+    tell(&extender->observer, answer);
+}
+
 /* A pod that asks for no device passes everywhere: it is none of our business. */
 static void keep_all(const struct call *call, struct answer *answer)
 {
+    answer->decision.kept = (unsigned)answer->count;
     for (size_t i = 0; i < answer->count; i++)
-        answer->nodes[i].name =
-            call->args.has_nodes ? call->args.nodes[i].meta.name : call->args.names[i];
+        answer->nodes[i].name = call_name(call, i);
 }
 
 int extender_filter(struct extender *extender, const char *bytes, size_t length, struct moment now,
@@ -138,25 +147,22 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
 
     if (call_open(extender, bytes, length, &call, err) < 0)
         return -(int)err->code;
-    if (call.trouble != NULL) {
-        extender_json_write_filter_error(out, call.trouble);
+    if (call.trouble.code != ERR_NONE) {
+        extender_json_write_filter_error(out, call.trouble.text);
         return 0;
     }
     answer.count = call.count;
     answer.nodes = xcalloc(call.count, sizeof *answer.nodes);
     answer.texts = xcalloc(call.count, sizeof *answer.texts);
-    if (!request_wants_devices(&call.pod->request)) {
+    answer.decision.pod = pod_ref(call.pod);
+    answer.decision.unix_ms = now.unix_ms;
+    answer.decision.considered = (unsigned)call.count;
+    if (!request_wants_devices(&call.pod->request))
         keep_all(&call, &answer);
-    } else {
-        answer.decision.pod = pod_ref(call.pod);
-        answer.decision.unix_ms = now.unix_ms;
-        answer.decision.considered = (unsigned)call.count;
-        answer.decision.refusals = xcalloc(HISTORY_NODES_MAX, sizeof *answer.decision.refusals);
-        for (size_t i = 0; i < call.count; i++)
-            consider(extender, &call, i, &answer);
-        history_put(extender->history, &answer.decision);
-        tell(&extender->observer, &answer);
-    }
+    else
+        consider_all(extender, &call, &answer);
+    /* Also of a pod without devices: its bind call may come before the watch shows it. */
+    history_put(extender->history, &answer.decision);
     extender_json_write_filter_result(out, &call.args, answer.nodes, answer.count);
     return 0;
 }

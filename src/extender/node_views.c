@@ -10,36 +10,15 @@
 
 /* Devices of a node by state; each device counts once. */
 struct tally {
-    unsigned idle, in_use, unhealthy, cordoned, conflicted;
+    unsigned counts[DEVICE_STATE_COUNT];
 };
-
-static const char *device_state(const struct device *device, const struct device_use *use)
-{
-    if (use->conflicted)
-        return "conflict";
-    if (!device->healthy)
-        return "unhealthy";
-    if (device->cordoned)
-        return "cordoned";
-    return use->slots > 0 ? "in use" : "idle";
-}
 
 static struct tally count_devices(const struct node_state *state)
 {
     struct tally tally = {0};
 
-    for (unsigned i = 0; i < state->node->device_count; i++) {
-        const struct device *device = &state->node->devices[i];
-        const struct device_use *use = &state->use.devices[i];
-
-        tally.conflicted += use->conflicted;
-        tally.unhealthy += !use->conflicted && !device->healthy;
-        tally.cordoned += !use->conflicted && device->healthy && device->cordoned;
-        if (!use->conflicted && device->healthy && !device->cordoned) {
-            tally.in_use += use->slots > 0;
-            tally.idle += use->slots == 0;
-        }
-    }
+    for (unsigned i = 0; i < state->node->device_count; i++)
+        tally.counts[device_state(&state->node->devices[i], &state->use.devices[i])]++;
     return tally;
 }
 
@@ -71,12 +50,14 @@ static json_t *node_summary(const struct node_state *state)
 
     json_object_set_new(item, "name", view_string(state->node->name));
     json_object_set_new(item, "product", view_string(product_of(state->node)));
-    json_object_set_new(item, "devices",
-                        json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "total",
-                                  (int)state->node->device_count, "idle", (int)tally.idle, "inUse",
-                                  (int)tally.in_use, "unhealthy", (int)tally.unhealthy, "cordoned",
-                                  (int)tally.cordoned, "conflicted", (int)tally.conflicted,
-                                  "unattributed", (int)state->use.unattributed));
+    json_object_set_new(
+        item, "devices",
+        json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "total", (int)state->node->device_count, "idle",
+                  (int)tally.counts[DEVICE_IDLE], "inUse", (int)tally.counts[DEVICE_IN_USE],
+                  "unhealthy", (int)tally.counts[DEVICE_UNHEALTHY], "cordoned",
+                  (int)tally.counts[DEVICE_CORDONED], "conflicted",
+                  (int)tally.counts[DEVICE_CONFLICTED], "unattributed",
+                  (int)state->use.unattributed));
     json_object_set_new(item, "topology", json_string(topology_name(state->node->graph)));
     json_object_set_new(item, "problem",
                         state->node->problem ? view_string(state->node->problem) : json_null());
@@ -90,9 +71,9 @@ static void describe_others(const struct node_state *state, const struct tally *
     const struct {
         unsigned count;
         const char *word;
-    } others[] = {{tally->unhealthy, "unhealthy"},
-                  {tally->cordoned, "cordoned"},
-                  {tally->conflicted, "in conflict"},
+    } others[] = {{tally->counts[DEVICE_UNHEALTHY], "unhealthy"},
+                  {tally->counts[DEVICE_CORDONED], "cordoned"},
+                  {tally->counts[DEVICE_CONFLICTED], "conflicted"},
                   {state->use.unattributed, "held by unknown records"}};
 
     for (size_t i = 0; i < ARRAY_LEN(others); i++) {
@@ -115,8 +96,8 @@ static void write_nodes_text(const struct snapshot *snapshot, struct buf *out)
         table_add(table, state->node->name);
         table_add(table, product_of(state->node));
         table_addf(table, "%u", state->node->device_count);
-        table_addf(table, "%u", tally.idle);
-        table_addf(table, "%u", tally.in_use);
+        table_addf(table, "%u", tally.counts[DEVICE_IDLE]);
+        table_addf(table, "%u", tally.counts[DEVICE_IN_USE]);
         describe_others(state, &tally, &others);
         table_add(table, buf_text(&others));
         table_add(table, topology_name(state->node->graph));
@@ -194,11 +175,11 @@ static json_t *device_view(const struct node_state *state, unsigned position,
     const struct device *device = &state->node->devices[position];
     const struct device_use *use = &state->use.devices[position];
     int numa = state->node->graph->numa[position]; /* the inventory's, else the matrix's */
-    json_t *item =
-        json_pack("{s:i,s:o,s:s,s:o,s:o,s:s,s:s}", "index", (int)device->index, "id",
-                  view_string(device->id), "class", device->class->name, "product",
-                  view_string(device->product->chars), "busId", view_string(device->bus_id),
-                  "state", device_state(device, use), "isolation", isolation_mode_name(use->mode));
+    json_t *item = json_pack(
+        "{s:i,s:o,s:s,s:o,s:o,s:s,s:s}", "index", (int)device->index, "id", view_string(device->id),
+        "class", device->class->name, "product", view_string(device->product->chars), "busId",
+        view_string(device->bus_id), "state", device_state_name(device_state(device, use)),
+        "isolation", isolation_mode_name(use->mode));
 
     json_object_set_new(item, "numa", numa >= 0 ? json_integer(numa) : json_null());
     json_object_set_new(item, "memoryMiB",
@@ -285,7 +266,7 @@ static void write_node_text(const struct node_state *state, const struct holders
             table_addf(table, "%d", node->graph->numa[a]);
         else
             table_add(table, "N/A");
-        table_add(table, device_state(device, &state->use.devices[a]));
+        table_add(table, device_state_name(device_state(device, &state->use.devices[a])));
         table_addf(table, "%" PRIu64 "/%" PRIu64, state->use.devices[a].memory_mib,
                    device->memory_mib);
         describe_holders(holders, device, &held);

@@ -75,8 +75,8 @@ static json_t *request_view(const struct request *request)
     for (size_t i = 0; i < request->ask_count; i++) {
         const struct ask *ask = &request->asks[i];
         json_t *item = json_pack(
-            "{s:o,s:s,s:i,s:i}", "container", view_string(request->containers[ask->container].name),
-            "class", ask->class->name, "count", (int)ask->count, "cores", (int)ask->cores);
+            "{s:o,s:s,s:I,s:i}", "container", view_string(request->containers[ask->container].name),
+            "class", ask->class->name, "count", (json_int_t)ask->count, "cores", (int)ask->cores);
 
         if (ask->memory_kind == MEMORY_MIB)
             json_object_set_new(item, "memoryMiB", json_integer((json_int_t)ask->memory));

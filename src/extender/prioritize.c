@@ -51,9 +51,8 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
     if (call_open(extender, bytes, length, &call, err) < 0)
         return -(int)err->code;
     /* The answer has no place for a text: a failed call makes kube-scheduler go on without us. */
-    if (call.trouble != NULL)
-        return error_set(err, cluster_is_synced(extender->cluster) ? ERR_INVALID : ERR_BUSY, "%s",
-                         call.trouble);
+    if (call.trouble.code != ERR_NONE)
+        return error_set(err, call.trouble.code, "%s", call.trouble.text);
     nodes = xcalloc(call.count, sizeof *nodes);
     order = xcalloc(call.count, sizeof(*order));
     is_ours = request_wants_devices(&call.pod->request);
@@ -62,7 +61,7 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
         if (is_ours)
             consider(extender, &call, i, &nodes[i]);
         else
-            nodes[i].name = call.args.has_nodes ? call.args.nodes[i].meta.name : call.args.names[i];
+            nodes[i].name = call_name(&call, i);
     }
     rank_nodes(order, call.count);
     write_scores(nodes, call.count, out);

@@ -67,7 +67,9 @@ void verdict_describe(const struct verdict *verdict, const struct node *node, ch
 
     if (size == 0)
         return;
-    if (verdict->reason == REASON_NO_INVENTORY && node != NULL && node->problem != NULL)
+    if (node != NULL && node->problem != NULL &&
+        (verdict->reason == REASON_NO_INVENTORY || verdict->reason == REASON_NO_CLASS ||
+         verdict->reason == REASON_TOO_FEW_DEVICES || verdict->reason == REASON_DEVICE_TOO_SMALL))
         buf_addf(&out, "%s; ", node->problem);
     buf_addf(&out, "%u wanted, %u usable", verdict->wanted, verdict->usable);
     for (unsigned reason = REASON_OK + 1; reason < REASON_COUNT; reason++) {

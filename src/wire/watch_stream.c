@@ -69,8 +69,3 @@ enum watch_step watch_stream_next(struct watch_stream *stream, const char **byte
     }
     return stream->line.overflowed ? WATCH_TOO_LONG : WATCH_NEEDS_BYTES;
 }
-
-size_t watch_stream_pending(const struct watch_stream *stream)
-{
-    return stream->handed_out ? 0 : stream->line.length;
-}

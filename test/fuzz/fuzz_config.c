@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any configuration: refused with a place, or accepted, and then shown in a form that is accepted.
  */
+#include "topofit/config.h"
+#include "topofit/mem.h"
+
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include "topofit/config.h"
-#include "topofit/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

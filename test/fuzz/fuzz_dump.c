@@ -3,13 +3,13 @@
  * Any dump of a cluster: refused, and then nothing of it counts, or a cluster that keeps its
  * invariants, with holdings only of pods that are bound and have not ended.
  */
-#include <assert.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "topofit/class.h"
 #include "topofit/embedded.h"
 #include "topofit/mem.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

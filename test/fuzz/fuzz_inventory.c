@@ -3,15 +3,15 @@
  * Any inventory and cordon list (separated by a line "--"): a node that keeps its invariants, and a
  * plan on it that the ledger's sums can bear.
  */
-#include <assert.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "topofit/class.h"
 #include "topofit/decide.h"
 #include "topofit/dialect.h"
 #include "topofit/mem.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define SEPARATOR "\n--\n"
 

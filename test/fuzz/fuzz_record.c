@@ -3,13 +3,13 @@
  * Any allocation record: read or refused; what was read is written and read again as it was, and
  * books something on every device that its running containers name.
  */
+#include "topofit/dialect.h"
+#include "topofit/mem.h"
+
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "topofit/dialect.h"
-#include "topofit/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -3,14 +3,14 @@
  * Any topology annotation on a node of eight devices: the node stays usable, the graph is
  * symmetric, and every count of devices that is asked for finds a set.
  */
-#include <assert.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "topofit/class.h"
 #include "topofit/dialect.h"
 #include "topofit/gputopo.h"
 #include "topofit/mem.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
 
 #define DEVICES 8
 #define INVENTORY \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support/test.h"
-
 #include "support/builders.h"
 #include "support/kube_words.h"
+#include "support/test.h"
+
 #include "topofit/dialect.h"
 
 static struct request read_amounts(const char *amounts)
@@ -117,6 +117,23 @@ static void test_amounts__f44_no_devices_asked_is_no_ask(void **state)
     }
 }
 
+static void test_amounts__more_lines_than_a_record_can_hold_are_refused(void **state)
+{
+    AUTO(kube_pod_clear) struct kube_pod pod;
+    AUTO(request_clear) struct request request;
+
+    (void)state;
+    kube_pod_init(&pod);
+    for (unsigned i = 0; i < 7; i++)
+        kube_pod_ask(&pod, CONTAINER_INIT, "nvidia.com/gpu=64");
+    dialect_request(&pod, &test_classes, &request);
+    assert_null(request.problem);
+    request_clear(&request);
+    kube_pod_ask(&pod, CONTAINER_APP, "nvidia.com/gpu=1");
+    dialect_request(&pod, &test_classes, &request);
+    assert_contains(request.problem, "more than 448 devices");
+}
+
 static void test_amounts__requests_count_where_limits_are_missing(void **state)
 {
     AUTO(kube_pod_clear) struct kube_pod pod;
@@ -178,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_amounts__f01_what_cannot_be_read_is_a_problem_and_no_ask),
         cmocka_unit_test(test_amounts__a_plain_number_beyond_every_device_is_read_and_fits_nowhere),
         cmocka_unit_test(test_amounts__f44_no_devices_asked_is_no_ask),
+        cmocka_unit_test(test_amounts__more_lines_than_a_record_can_hold_are_refused),
         cmocka_unit_test(test_amounts__requests_count_where_limits_are_missing),
         cmocka_unit_test(test_amounts__every_container_is_listed_and_asks_know_theirs),
         cmocka_unit_test(test_amounts__asks_each_class_by_its_own_resources),

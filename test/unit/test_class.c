@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "support/builders.h"
 #include "support/test.h"
 
-#include "support/builders.h"
 #include "topofit/class.h"
 
 static void test_classes_builtin__has_the_class_that_tests_build_on(void **state)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/test.h"
 
+#include "topofit/buf.h"
+#include "topofit/cli.h"
+
+#include <jansson.h>
+
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <jansson.h>
-
-#include "topofit/buf.h"
-#include "topofit/cli.h"
 
 /* What one run printed, and its exit code. */
 struct run {

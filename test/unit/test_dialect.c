@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support/test.h"
-
-#include <stdlib.h>
-
 #include "support/builders.h"
 #include "support/kube_words.h"
+#include "support/test.h"
+
 #include "topofit/dialect.h"
+
+#include <stdlib.h>
 
 static void set_text(char **field, const char *text)
 {
@@ -122,6 +122,36 @@ static void test_dialect_request__a_pod_that_was_cut_cannot_be_served(void **sta
     assert_non_null(request.problem);
 }
 
+static void test_dialect_request__a_pod_without_room_for_its_record_cannot_be_served(void **state)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube;
+    AUTO(request_clear) struct request request;
+    AUTO_FREE char *long_text = xcalloc(64 * 1024 + 1, 1);
+
+    (void)state;
+    memset(long_text, 'x', 64 * 1024);
+    kube_pod_init(&kube);
+    kube_pod_ask(&kube, CONTAINER_APP, "nvidia.com/gpu=1");
+    kube_pairs_add(&kube.meta.annotations, "example.com/long", long_text);
+    dialect_request(&kube, &test_classes, &request);
+    assert_contains(request.problem, "annotations");
+}
+
+static void test_dialect_node__that_was_cut_gives_nothing_out(void **state)
+{
+    AUTO(kube_node_clear) struct kube_node kube;
+    AUTO(node_unref_pointer) struct node *node = NULL;
+
+    (void)state;
+    kube_node_init(&kube);
+    kube_pairs_add(&kube.meta.annotations, "topofit.io/inventory",
+                   "{\"devices\":[{\"id\":\"a\",\"memoryMiB\":1}]}");
+    kube.truncated = true; /* a cordon was left out, say */
+    node = dialect_node(&kube, &test_classes);
+    assert_int_equal(node->device_count, 0);
+    assert_non_null(node->problem);
+}
+
 static void test_dialect_write_record__writes_what_is_read_back(void **state)
 {
     AUTO(kube_pod_clear) struct kube_pod kube;
@@ -150,6 +180,8 @@ int main(void)
         cmocka_unit_test(test_dialect_pod__carries_over_what_kubernetes_says),
         cmocka_unit_test(test_dialect_pod__keeps_why_a_record_cannot_be_read),
         cmocka_unit_test(test_dialect_request__a_pod_that_was_cut_cannot_be_served),
+        cmocka_unit_test(test_dialect_request__a_pod_without_room_for_its_record_cannot_be_served),
+        cmocka_unit_test(test_dialect_node__that_was_cut_gives_nothing_out),
         cmocka_unit_test(test_dialect_write_record__writes_what_is_read_back),
     };
 

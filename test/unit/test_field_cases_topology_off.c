@@ -131,7 +131,8 @@ static void reference_node(const struct harness *harness, const struct node_stat
 {
     const struct ask *ask = &request->asks[0];
     struct node_use after = state->use;
-    struct fit fit = gpufit_candidates(state->node, &state->use, request, ask, NULL, &out->verdict);
+    const struct fit_question question = {state->node, &state->use, request, ask};
+    struct fit fit = gpufit_candidates(&question, NULL, &out->verdict);
 
     out->ranked = (struct ranked_node){.name = state->node->name};
     if (out->verdict.reason != REASON_OK)

@@ -13,7 +13,7 @@ static void test_native_inventory__reads_every_member(void **state)
     struct node *node = node_told(
         ONE(",\"index\":3,\"class\":\"nvidia\",\"product\":\"NVIDIA A10\",\"memoryMiB\":24576,"
             "\"cores\":120,\"numa\":1,\"busId\":\"0000:3B:00.0\",\"healthy\":false,\"slots\":7,"
-            "\"partitions\":[],\"later\":1"),
+            "\"partitions\":[]"),
         NULL, NULL);
     const struct device *device = &node->devices[0];
 
@@ -88,7 +88,11 @@ static void test_native_inventory__a_device_that_cannot_be_read_is_left_out_and_
         {"{\"id\":\"\"}", "\"id\""},
         {"{\"id\":7}", "\"id\""},
         {"{\"id\":null}", "\"id\""},
-        {"{\"id\":\"good\"}", "\"id\""}, /* twice */
+        {"{\"id\":\"a,b\"}", "\"id\""},
+        {"{\"id\":\" a\"}", "\"id\""},
+        {"{\"id\":\"All\"}", "\"id\""},
+        {"{\"id\":\"x\",\"index\":0}", "\"index\""}, /* the good one's */
+        {"{\"id\":\"good\"}", "\"id\""},             /* twice */
         {"{\"id\":\"x\",\"index\":-1}", "\"index\""},
         {"{\"id\":\"x\",\"index\":65536}", "\"index\""},
         {"{\"id\":\"x\",\"index\":\"1\"}", "\"index\""},
@@ -127,7 +131,7 @@ static void write_devices(struct buf *out, unsigned count)
 {
     buf_add_text(out, "{\"devices\":[");
     for (unsigned i = 0; i < count; i++)
-        buf_addf(out, "%s{\"id\":\"GPU-%u\"}", i > 0 ? "," : "", i);
+        buf_addf(out, "%s{\"id\":\"GPU-%u\",\"memoryMiB\":1}", i > 0 ? "," : "", i);
     buf_add_text(out, "]}");
 }
 
@@ -198,6 +202,39 @@ static void test_native_cordoned__marks_the_devices_named(void **state)
     assert_true(node->devices[2].cordoned);
 }
 
+static void test_native_inventory__names_what_would_leave_a_device_unused(void **state)
+{
+    static const struct {
+        const char *device, *problem;
+    } cases[] = {
+        {"\"memoryMib\":1", "unknown key \"memoryMib\" ignored"},
+        {"\"memoryMib\":1", "has no memoryMiB"},
+        {"\"memoryMiB\":0", "has no memoryMiB"},
+        {"\"memoryMiB\":1,\"slot\":4", "unknown key \"slot\" ignored"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_FREE char *text = xasprintf("{\"devices\":[{\"id\":\"a\",%s}]}", cases[i].device);
+        AUTO(node_unref_pointer) struct node *node = node_told(text, NULL, NULL);
+
+        assert_int_equal(node->device_count, 1);
+        assert_contains(node->problem, cases[i].problem);
+    }
+}
+
+static void
+test_native_cordoned__takes_ids_in_any_case_and_names_those_it_does_not_know(void **state)
+{
+    AUTO(node_unref_pointer)
+    struct node *node =
+        node_told("{\"devices\":[{\"id\":\"GPU-a\",\"memoryMiB\":1}]}", NULL, "gpu-A,0");
+
+    (void)state;
+    assert_true(node->devices[0].cordoned);
+    assert_contains(node->problem, "there is no device 0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,7 +246,10 @@ int main(void)
         cmocka_unit_test(test_native_inventory__takes_sixty_four_devices_and_names_the_next),
         cmocka_unit_test(test_native_inventory__an_empty_list_is_an_inventory),
         cmocka_unit_test(test_native_inventory__the_order_of_the_list_does_not_matter),
+        cmocka_unit_test(test_native_inventory__names_what_would_leave_a_device_unused),
         cmocka_unit_test(test_native_cordoned__marks_the_devices_named),
+        cmocka_unit_test(
+            test_native_cordoned__takes_ids_in_any_case_and_names_those_it_does_not_know),
     };
 
     return cmocka_run_group_tests_name("native_node", tests, NULL, NULL);

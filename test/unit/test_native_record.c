@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support/test.h"
-
-#include <stdlib.h>
-
 #include "support/builders.h"
 #include "support/kube_words.h"
+#include "support/test.h"
+
 #include "topofit/buf.h"
 #include "topofit/dialect.h"
+
+#include <stdlib.h>
 
 #define KEY "topofit.io/allocation"
 #define RECORD(containers) \

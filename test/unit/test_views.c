@@ -192,7 +192,7 @@ static void test_view_node__a_contradiction_of_records_shows_as_a_conflict(void 
     api_pod(harness, "other", "gpu 1", .node = "n1",
             .annotations = {"topofit.io/allocation", FOREIGN_RECORD});
     view = node_view(harness, "n1");
-    expect_text(view, "devices.0.state", "conflict");
+    expect_text(view, "devices.0.state", "conflicted");
     expect_number(view, "summary.conflicted", 1);
     assert_int_equal(json_array_size(at(view, "devices.0.pods")), 2);
     json_decref(view);

@@ -8,10 +8,10 @@ cd "$1"
 bad=0
 complain() { echo "$*" >&2; bad=1; }
 
-# The header of a module belongs to the layer that has its .c file.
+# The header of a module belongs to the layer that has its .c file, or that it is named after.
 layer_of() {
     for layer in base model decide cluster wire dialect extender control edge cli; do
-        if [ -e "src/$layer/$1.c" ]; then echo $layer; return; fi
+        if [ -e "src/$layer/$1.c" ] || [ "$layer" = "$1" ]; then echo $layer; return; fi
     done
     echo unknown
 }

@@ -16,6 +16,7 @@
 #include "topofit/buf.h"
 #include "topofit/decide.h"
 #include "topofit/error.h"
+#include "topofit/log.h"
 
 #define CONFIG_BYTES_MAX (1u << 20)
 #define CONFIG_KEYS_MAX 40
@@ -30,19 +31,19 @@ struct config {
     uint64_t extender_body_max_mib;
     uint64_t extender_request_timeout_ms;
     uint64_t extender_bind_timeout_ms;
-    int extender_failed_nodes; /* enum failed_nodes */
+    enum failed_nodes extender_failed_nodes;
     char *admin_listen;
     char *kube_kubeconfig; /* "" = look for one */
     uint64_t kube_binds_max;
-    int topology_mode;   /* enum topology_mode */
-    int topology_source; /* enum topology_source */
+    enum topology_mode topology_mode;
+    enum topology_source topology_source;
     uint64_t topology_max_tier;
-    int topology_unknown; /* enum unknown_topology */
+    enum unknown_topology topology_unknown;
     bool topology_least_damage;
-    int packing_device; /* enum packing_policy */
-    int packing_node;   /* enum packing_policy */
-    int log_level;      /* enum log_level */
-    int log_format;     /* enum log_format */
+    enum packing_policy packing_device;
+    enum packing_policy packing_node;
+    enum log_level log_level;
+    enum log_format log_format;
 
     const char *sources[CONFIG_KEYS_MAX]; /* per key: "default", "file" or "flag" */
 };

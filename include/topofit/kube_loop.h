@@ -17,9 +17,8 @@
 #include "topofit/binder.h"
 #include "topofit/error.h"
 #include "topofit/kubeconfig.h"
+#include "topofit/log.h"
 #include "topofit/reflector.h"
-
-enum kube_log_level { KUBE_LOG_INFO = 0, KUBE_LOG_WARNING };
 
 struct kube_loop_options {
     struct kube_config *steal_config; /* taken over, also on failure; empty afterwards */
@@ -28,7 +27,7 @@ struct kube_loop_options {
     size_t binds_max;           /* Bindings in flight at once */
     uint64_t seed;              /* for waits and watch times; 0: a secret one */
     /* One line about a change: a failure is told once, not with every attempt. */
-    void (*log)(void *ctx, enum kube_log_level level, const char *text);
+    void (*log)(void *ctx, enum log_level level, const char *text);
     void *log_ctx;
 };
 

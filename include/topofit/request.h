@@ -135,6 +135,6 @@ uint16_t ask_cores(const struct request *request, const struct ask *ask, uint16_
  * The isolation mode the pod's tenancy has on its devices: the one it states; else SHARED for
  * whole devices and SOFT for fractions.
  */
-enum isolation_mode request_mode(const struct request *request, const struct ask *ask);
+enum isolation_mode ask_isolation_mode(const struct request *request, const struct ask *ask);
 
 #endif

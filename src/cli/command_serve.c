@@ -112,8 +112,8 @@ static int serve(const struct config *config, const char *cluster_file)
     struct daemon *daemon;
     struct log *log;
 
-    options.level = (enum log_level)config->log_level;
-    options.format = (enum log_format)config->log_format;
+    options.level = config->log_level;
+    options.format = config->log_format;
     log = log_new(&options);
     daemon = daemon_start(config, cluster_file, log, &err);
     if (daemon == NULL) {

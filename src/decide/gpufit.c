@@ -78,7 +78,7 @@ enum reason gpufit_room(const struct fit_question *question, unsigned position,
         return REASON_CORES;
     if (in_use->exclusive || takes_all_cores(device, in_use, mine, cores))
         return REASON_EXCLUSIVE;
-    if (!isolation_may_join(in_use->mode, request_mode(question->request, question->ask)))
+    if (!isolation_may_join(in_use->mode, ask_isolation_mode(question->request, question->ask)))
         return REASON_ISOLATION;
     return (unsigned)in_use->slots + mine->slots >= device->slots ? REASON_SLOTS : REASON_OK;
 }
@@ -99,7 +99,8 @@ static enum reason check_device(const struct fit_question *question, unsigned po
     if (is_too_small(device, ask_memory_mib(request, ask, device->memory_mib),
                      ask_cores(request, ask, device->cores)))
         return REASON_DEVICE_TOO_SMALL;
-    return request_mode(request, ask) == ISOLATION_PARTITIONED ? REASON_PARTITIONS : REASON_OK;
+    return ask_isolation_mode(request, ask) == ISOLATION_PARTITIONED ? REASON_PARTITIONS
+                                                                     : REASON_OK;
 }
 
 enum reason gpufit_device(const struct fit_question *question, unsigned position,

@@ -101,6 +101,8 @@ static const struct key keys[] = {
     {"log.format", KEY_CHOICE, AT(log_format), "text", 0, 0, format_words, "form of log lines"},
 };
 
+/* Every choice is kept as an enum of this size. */
+_Static_assert(sizeof(enum log_level) == sizeof(int), "enums are not of the size of int");
 _Static_assert(ARRAY_LEN(keys) <= CONFIG_KEYS_MAX, "CONFIG_KEYS_MAX is too small");
 
 /* --- values ---------------------------------------------------------------------------------- */
@@ -120,11 +122,11 @@ static int refuse_words(const struct key *key, const char *value, struct error *
                      buf_text(&expected));
 }
 
-static int set_choice(const struct key *key, const char *value, int *field, struct error *err)
+static int set_choice(const struct key *key, const char *value, void *field, struct error *err)
 {
     for (const struct word *word = key->words; word->text != NULL; word++) {
         if (strcmp(word->text, value) == 0) {
-            *field = word->value;
+            memcpy(field, &word->value, sizeof word->value);
             return 0;
         }
     }
@@ -367,20 +369,23 @@ int config_read(struct config *config, const char *yaml, size_t length, struct e
 struct decide_policy config_policy(const struct config *config)
 {
     return (struct decide_policy){
-        .topology = {.mode = (enum topology_mode)config->topology_mode,
-                     .source = (enum topology_source)config->topology_source,
+        .topology = {.mode = config->topology_mode,
+                     .source = config->topology_source,
                      .max_tier = (enum tier)config->topology_max_tier,
-                     .unknown = (enum unknown_topology)config->topology_unknown,
+                     .unknown = config->topology_unknown,
                      .least_damage = config->topology_least_damage},
-        .device_packing = (enum packing_policy)config->packing_device,
-        .node_packing = (enum packing_policy)config->packing_node,
+        .device_packing = config->packing_device,
+        .node_packing = config->packing_node,
     };
 }
 
 /* --- showing --------------------------------------------------------------------------------- */
 
-static const char *word_of(const struct key *key, int value)
+static const char *word_of(const struct key *key, const void *field)
 {
+    int value;
+
+    memcpy(&value, field, sizeof value);
     for (const struct word *word = key->words; word->text != NULL; word++) {
         if (word->value == value)
             return word->text;
@@ -408,7 +413,7 @@ static void write_value(const struct config *config, const struct key *key, stru
         buf_add_text(out, *(const bool *)field ? "true" : "false");
         return;
     case KEY_CHOICE:
-        buf_add_json_string(out, word_of(key, *(const int *)field));
+        buf_add_json_string(out, word_of(key, field));
         return;
     }
 }

@@ -46,12 +46,11 @@ static int read_dump(struct daemon *daemon, const char *path, struct error *err)
     return 0;
 }
 
-static void log_loop(void *ctx, enum kube_log_level level, const char *text)
+static void log_loop(void *ctx, enum log_level level, const char *text)
 {
     struct daemon *daemon = ctx;
 
-    log_event(daemon->log, level == KUBE_LOG_WARNING ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
-              "API server", log_text("detail", text));
+    log_event(daemon->log, level, "API server", log_text("detail", text));
 }
 
 static void log_node_problem(void *ctx, const char *node, const char *problem)

@@ -134,7 +134,7 @@ static void tell_change(struct watcher *watcher)
         snprintf(text, sizeof text, "%s: in step with the API server", watcher->name);
     else
         snprintf(text, sizeof text, "%s", problem);
-    options->log(options->log_ctx, problem[0] != '\0' ? KUBE_LOG_WARNING : KUBE_LOG_INFO, text);
+    options->log(options->log_ctx, problem[0] != '\0' ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, text);
 }
 
 /* --- binds ----------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ static void allocate_ask(const struct node *node, const struct request *request,
 
         device->memory_mib = ask_memory_mib(request, ask, from->memory_mib);
         device->cores = ask_cores(request, ask, from->cores);
-        device->mode = request_mode(request, ask);
+        device->mode = ask_isolation_mode(request, ask);
     }
 }
 

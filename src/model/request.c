@@ -191,7 +191,7 @@ uint16_t ask_cores(const struct request *request, const struct ask *ask, uint16_
     return ask_is_whole(request, ask) ? device_cores : 0;
 }
 
-enum isolation_mode request_mode(const struct request *request, const struct ask *ask)
+enum isolation_mode ask_isolation_mode(const struct request *request, const struct ask *ask)
 {
     if (request->isolation != ISOLATION_NONE)
         return request->isolation;

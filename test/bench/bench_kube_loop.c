@@ -104,10 +104,10 @@ static void forget(void *ctx, struct kube_object *object)
     show(ctx, "gone", object);
 }
 
-static void print_line(void *ctx, enum kube_log_level level, const char *text)
+static void print_line(void *ctx, enum log_level level, const char *text)
 {
     (void)ctx;
-    printf("%s: %s\n", level == KUBE_LOG_WARNING ? "warning" : "info", text);
+    printf("%s: %s\n", level == LOG_LEVEL_WARN ? "warning" : "info", text);
 }
 
 static void on_done(void *ctx, enum bind_outcome outcome, const char *text)

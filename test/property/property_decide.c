@@ -3,7 +3,7 @@
  * property_decide - plans on random nodes against an independent idea of what fits.
  *
  * The checks below add up amounts by themselves, from the documentation of requests, and share
- * only ask_memory_mib(), ask_cores() and request_mode() with the program.
+ * only ask_memory_mib(), ask_cores() and ask_isolation_mode() with the program.
  */
 #include "support/builders.h"
 #include "support/test.h"
@@ -135,7 +135,7 @@ static bool can_serve(const struct scene *scene, const struct node_use *use, con
                                     ask_memory_mib(&scene->request, ask, device->memory_mib),
                                 .cores = ask_cores(&scene->request, ask, device->cores),
                                 .slots = 1,
-                                .mode = request_mode(&scene->request, ask)};
+                                .mode = ask_isolation_mode(&scene->request, ask)};
 
     return is_eligible(scene, ask, i) && has_room(device, &use->devices[i], &grant);
 }
@@ -204,7 +204,7 @@ static bool holds(const struct scene *scene, const struct node_use *use, const d
             sum.memory_mib += ask_memory_mib(request, ask, device->memory_mib);
             sum.cores = (uint16_t)(sum.cores + cores);
             sum.slots++;
-            sum.mode = request_mode(request, ask);
+            sum.mode = ask_isolation_mode(request, ask);
             exclusive = exclusive || cores == device->cores;
         }
         if (sum.slots > 0 &&

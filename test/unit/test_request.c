@@ -81,10 +81,10 @@ static void test_request_mode__is_the_stated_one_else_shared_or_soft(void **stat
     AUTO(request_clear) struct request part = request_of((struct wish){.count = 1, .mib = 1});
 
     (void)state;
-    assert_int_equal(request_mode(&whole, &whole.asks[0]), ISOLATION_SHARED);
-    assert_int_equal(request_mode(&part, &part.asks[0]), ISOLATION_SOFT);
+    assert_int_equal(ask_isolation_mode(&whole, &whole.asks[0]), ISOLATION_SHARED);
+    assert_int_equal(ask_isolation_mode(&part, &part.asks[0]), ISOLATION_SOFT);
     part.isolation = ISOLATION_HARD;
-    assert_int_equal(request_mode(&part, &part.asks[0]), ISOLATION_HARD);
+    assert_int_equal(ask_isolation_mode(&part, &part.asks[0]), ISOLATION_HARD);
 }
 
 static void test_request_add_ask__too_many_become_the_problem(void **state)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender - the use-cases: what filter and prioritize have in common. */
-#include "topofit/extender.h"
-
+/* call - what filter and prioritize have in common. */
 #include "call.h"
+
 #include "topofit/dialect.h"
 #include "topofit/mem.h"
 

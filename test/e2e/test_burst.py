@@ -58,9 +58,9 @@ class Burst(ClusterCase):
             print("  " + note[:160], file=sys.stderr)
 
 
-class OneCard(ClusterCase):
+class OneDevice(ClusterCase):
 
-    def test_of_eight_pods_for_four_cards_exactly_four_are_bound(self):
+    def test_of_eight_pods_for_four_devices_exactly_four_are_bound(self):
         self.add_nodes(wirings.wired_node("node", wirings.A40_PAIRS, slots=1))
         self.create(*[pods.pod("p%d" % number, pods.limits(2)) for number in range(8)])
         self.watch.wait("four are bound and four refused", lambda states: len(states) == 8 and

@@ -409,7 +409,7 @@ static void test_gputopo_choose__relabelling_changes_no_figure(void **state)
         check_relabelled(seed);
 }
 
-/* F14: 255 sets of free cards of an 8-card node, each asked for 1 to 8: 2040 questions. */
+/* F14: 255 sets of free devices of an 8-device node, each asked for 1 to 8: 2040 questions. */
 static void test_gputopo_choose__f14_gives_exactly_the_number_asked_for(void **state)
 {
     uint64_t seed = 14;

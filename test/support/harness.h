@@ -76,11 +76,11 @@ struct node_spec {
 
 /*
  * Create or change a node, and show it to the watch: api_node(h, "n1", 8, 81920, .slots = 2).
- * Cards are called GPU-<node>-<index>. With count 0 the node has no inventory.
+ * Devices are called GPU-<node>-<index>. With count 0 the node has no inventory.
  */
-#define api_node(harness, node_name, cards, mib, ...) \
+#define api_node(harness, node_name, devices, mib, ...) \
     harness_put_node(harness, &(struct node_spec){.name = (node_name), \
-                                                  .count = (cards), \
+                                                  .count = (devices), \
                                                   .memory_mib = (mib)__VA_OPT__(, ) __VA_ARGS__})
 void harness_put_node(struct harness *harness, const struct node_spec *spec);
 
@@ -174,16 +174,16 @@ void settle_job(struct harness *harness, enum bind_outcome outcome);
 
 /* --- what is held ---------------------------------------------------------------------------- */
 
-/* Positions of the cards a pod holds; each of its containers must hold a card once only. */
-device_mask cards_of(const struct harness *harness, const char *pod);
-/* The only card it holds. */
-unsigned card_of(const struct harness *harness, const char *pod);
-/* MiB that its record books on a card, over all containers. */
-uint64_t recorded_mib(const struct harness *harness, const char *pod, unsigned card);
+/* Positions of the devices a pod holds; each of its containers must hold a device once only. */
+device_mask devices_of(const struct harness *harness, const char *pod);
+/* The only device it holds. */
+unsigned device_of(const struct harness *harness, const char *pod);
+/* MiB that its record books on a device, over all containers. */
+uint64_t recorded_mib(const struct harness *harness, const char *pod, unsigned device);
 bool holds(const struct harness *harness, const char *pod);
 
-/* What is in use on a card, and on all cards of a node. */
-struct device_use use_of(const struct harness *harness, const char *node, unsigned card);
+/* What is in use on a device, and on all devices of a node. */
+struct device_use use_of(const struct harness *harness, const char *node, unsigned device);
 uint64_t used_mib(const struct harness *harness, const char *node);
 
 /* The detail of the last refusal in the decision record. Free it. */

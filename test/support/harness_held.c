@@ -31,7 +31,7 @@ bool holds(const struct harness *harness, const char *pod)
     return cluster_find_holding(harness->cluster, uid_of(harness, pod), &view);
 }
 
-/* GPU-<node>-<index>: cards of the harness stand at the position of their index. */
+/* GPU-<node>-<index>: devices of the harness stand at the position of their index. */
 static unsigned index_of(const char *id)
 {
     const char *dash = strrchr(id, '-');
@@ -40,7 +40,7 @@ static unsigned index_of(const char *id)
     return (unsigned)strtoul(dash + 1, NULL, 10);
 }
 
-device_mask cards_of(const struct harness *harness, const char *pod)
+device_mask devices_of(const struct harness *harness, const char *pod)
 {
     AUTO(holding_view_clear) struct holding_view view = holding_of(harness, pod);
     device_mask all = 0;
@@ -50,25 +50,25 @@ device_mask cards_of(const struct harness *harness, const char *pod)
         device_mask own = 0;
 
         for (size_t k = 0; k < container->device_count; k++) {
-            unsigned card = index_of(container->devices[k].id);
+            unsigned device = index_of(container->devices[k].id);
 
-            assert_false(mask_has(own, card));
-            own |= mask_of(card);
+            assert_false(mask_has(own, device));
+            own |= mask_of(device);
         }
         all |= own;
     }
     return all;
 }
 
-unsigned card_of(const struct harness *harness, const char *pod)
+unsigned device_of(const struct harness *harness, const char *pod)
 {
-    device_mask cards = cards_of(harness, pod);
+    device_mask devices = devices_of(harness, pod);
 
-    assert_int_equal(mask_count(cards), 1);
-    return mask_first(cards);
+    assert_int_equal(mask_count(devices), 1);
+    return mask_first(devices);
 }
 
-uint64_t recorded_mib(const struct harness *harness, const char *pod, unsigned card)
+uint64_t recorded_mib(const struct harness *harness, const char *pod, unsigned device)
 {
     AUTO(holding_view_clear) struct holding_view view = holding_of(harness, pod);
     uint64_t sum = 0;
@@ -77,21 +77,21 @@ uint64_t recorded_mib(const struct harness *harness, const char *pod, unsigned c
         const struct allocated_container *container = &view.allocation.containers[c];
 
         for (size_t k = 0; k < container->device_count; k++) {
-            if (index_of(container->devices[k].id) == card)
+            if (index_of(container->devices[k].id) == device)
                 sum += container->devices[k].memory_mib;
         }
     }
     return sum;
 }
 
-struct device_use use_of(const struct harness *harness, const char *node, unsigned card)
+struct device_use use_of(const struct harness *harness, const char *node, unsigned device)
 {
     AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(harness->cluster);
     const struct node_state *state = snapshot_find(snapshot, node);
 
     assert_non_null(state);
-    assert_true(card < state->use.device_count);
-    return state->use.devices[card];
+    assert_true(device < state->use.device_count);
+    return state->use.devices[device];
 }
 
 uint64_t used_mib(const struct harness *harness, const char *node)

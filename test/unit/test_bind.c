@@ -63,7 +63,7 @@ static void test_bind__the_deadline_is_now_and_the_configured_time(void **state)
     assert_int_equal(harness->job->deadline_ms, 5000 + 1234);
 }
 
-static void test_bind__the_cards_are_reserved_while_the_job_is_on_its_way(void **state)
+static void test_bind__the_devices_are_reserved_while_the_job_is_on_its_way(void **state)
 {
     AUTO(harness_free) struct harness *harness = held();
     size_t counts[HOLDING_BOUND + 1];
@@ -88,7 +88,7 @@ static void test_bind__a_pod_that_only_filter_has_seen_is_bound(void **state)
     expect_kept(harness, "fresh", "n1", "n1");
     assert_null(ask_bind(harness, "fresh", "n1"));
     end_job(harness, BIND_BOUND, "");
-    assert_int_equal(cards_of(harness, "fresh"), 0x3);
+    assert_int_equal(devices_of(harness, "fresh"), 0x3);
 }
 
 static void test_bind__the_watch_may_confirm_before_the_answer_comes(void **state)
@@ -193,7 +193,7 @@ static void test_bind__before_the_first_lists_nothing_is_bound(void **state)
     expect_no_bind(harness, "p", "n1", "has not listed");
 }
 
-static void test_bind__a_full_port_frees_the_cards_and_says_so(void **state)
+static void test_bind__a_full_port_frees_the_devices_and_says_so(void **state)
 {
     AUTO(harness_free) struct harness *harness = held();
 
@@ -205,7 +205,7 @@ static void test_bind__a_full_port_frees_the_cards_and_says_so(void **state)
     place(harness, "p", "n1");
 }
 
-static void test_bind__a_record_too_big_for_a_pod_is_refused_and_frees_the_cards(void **state)
+static void test_bind__a_record_too_big_for_a_pod_is_refused_and_frees_the_devices(void **state)
 {
     AUTO(harness_free) struct harness *harness = held();
     AUTO(buf_clear) struct buf devices = buf_with_max(1 << 20), wants = buf_with_max(1 << 20);
@@ -291,7 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bind__the_job_names_the_pod_by_uid_and_carries_the_record),
         cmocka_unit_test(test_bind__the_deadline_is_now_and_the_configured_time),
-        cmocka_unit_test(test_bind__the_cards_are_reserved_while_the_job_is_on_its_way),
+        cmocka_unit_test(test_bind__the_devices_are_reserved_while_the_job_is_on_its_way),
         cmocka_unit_test(test_bind__a_pod_that_only_filter_has_seen_is_bound),
         cmocka_unit_test(test_bind__the_watch_may_confirm_before_the_answer_comes),
         cmocka_unit_test(test_bind__a_pod_deleted_meanwhile_holds_nothing_whatever_the_answer),
@@ -300,8 +300,8 @@ int main(void)
         cmocka_unit_test(test_bind__pods_that_cannot_be_bound_any_more_are_refused),
         cmocka_unit_test(test_bind__an_unknown_node_is_refused),
         cmocka_unit_test(test_bind__before_the_first_lists_nothing_is_bound),
-        cmocka_unit_test(test_bind__a_full_port_frees_the_cards_and_says_so),
-        cmocka_unit_test(test_bind__a_record_too_big_for_a_pod_is_refused_and_frees_the_cards),
+        cmocka_unit_test(test_bind__a_full_port_frees_the_devices_and_says_so),
+        cmocka_unit_test(test_bind__a_record_too_big_for_a_pod_is_refused_and_frees_the_devices),
         cmocka_unit_test(test_bind__a_pod_bound_past_us_to_the_same_node_is_fine),
         cmocka_unit_test(test_bind__the_observer_is_told_every_end_once),
         cmocka_unit_test(test_bind__what_is_no_request_is_an_error_and_not_answered),

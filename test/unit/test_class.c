@@ -33,10 +33,11 @@ static void test_class_read__needs_name_title_and_count_alone(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_ok(read_class("name: x\ntitle: X card\nresources:\n  count: x.com/card\n", &class, &err),
-              &err);
+    assert_ok(
+        read_class("name: x\ntitle: X device\nresources:\n  count: x.com/device\n", &class, &err),
+        &err);
     assert_string_equal(class.name, "x");
-    assert_string_equal(class.count_resource, "x.com/card");
+    assert_string_equal(class.count_resource, "x.com/device");
     assert_null(class.memory_resource);
     assert_null(class.percent_resource);
     assert_null(class.cores_resource);

@@ -95,7 +95,7 @@ static void test_decide_node__f05_admits_as_many_as_the_device_holds(void **stat
     }
 }
 
-static void test_decide_node__f11_the_same_part_of_several_cards(void **state)
+static void test_decide_node__f11_the_same_part_of_several_devices(void **state)
 {
     static const struct {
         enum packing_policy packing;
@@ -423,7 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decide_node__f04_each_device_by_its_own_size),
         cmocka_unit_test(test_decide_node__f05_admits_as_many_as_the_device_holds),
-        cmocka_unit_test(test_decide_node__f11_the_same_part_of_several_cards),
+        cmocka_unit_test(test_decide_node__f11_the_same_part_of_several_devices),
         cmocka_unit_test(test_decide_node__f16_load_comes_before_the_order_of_sockets),
         cmocka_unit_test(test_decide_node__who_spreads_takes_idle_devices_before_sparing_pairs),
         cmocka_unit_test(test_decide_node__who_spreads_sets_takes_idle_devices),

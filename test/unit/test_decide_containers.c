@@ -38,7 +38,7 @@ static void test_decide_node__f10_what_counts_is_the_greatest_phase(void **state
         {{{INIT, 1, .mib = 16384}, {SIDECAR, 1, .mib = 4096}, {.count = 1, .mib = 8192}}, true},
         {{{.count = 1, .mib = 8192}, {.count = 1, .mib = 8192}}, true},
         {{{.count = 1, .mib = 8192}, {.count = 1, .mib = 8193}}, false},
-        {{{INIT, .count = 1}, {.count = 1}}, true}, /* the step has the whole card first */
+        {{{INIT, .count = 1}, {.count = 1}}, true}, /* the step has the whole device first */
         {{{.count = 1}, {.count = 1}}, false},
     };
     AUTO(node_unref_pointer) struct node *node = node_plain("n1", 1, 16384, 10);

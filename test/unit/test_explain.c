@@ -32,7 +32,7 @@ static struct harness *four_nodes(void)
 }
 
 static void
-test_explain_pod__shows_the_best_node_first_with_the_cards_of_each_container(void **state)
+test_explain_pod__shows_the_best_node_first_with_the_devices_of_each_container(void **state)
 {
     static const char *const order[] = {"linked", "slow", "plain", "small"};
     AUTO(harness_free) struct harness *harness = four_nodes();
@@ -40,7 +40,7 @@ test_explain_pod__shows_the_best_node_first_with_the_cards_of_each_container(voi
     AUTO_FREE char *text = explain(harness, "p", VIEW_JSON, &kept);
     json_t *view = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     const json_t *nodes = json_object_get(view, "nodes");
-    const json_t *cards =
+    const json_t *devices =
         json_object_get(json_object_get(json_array_get(nodes, 0), "containers"), "c0");
 
     (void)state;
@@ -53,8 +53,8 @@ test_explain_pod__shows_the_best_node_first_with_the_cards_of_each_container(voi
         assert_string_equal(json_string_value(json_object_get(item, "node")), order[i]);
         assert_int_equal(json_is_true(json_object_get(item, "fits")), i < 2);
     }
-    assert_string_equal(json_string_value(json_array_get(cards, 0)), "GPU-linked-1");
-    assert_string_equal(json_string_value(json_array_get(cards, 1)), "GPU-linked-3");
+    assert_string_equal(json_string_value(json_array_get(devices, 0)), "GPU-linked-1");
+    assert_string_equal(json_string_value(json_array_get(devices, 1)), "GPU-linked-3");
     json_decref(view);
 }
 
@@ -70,7 +70,7 @@ static void test_explain_pod__names_the_reason_of_each_refused_node(void **state
     assert_contains(text, "2 wanted, 1 usable");
 }
 
-static void test_explain_pod__the_table_has_indices_of_cards_and_scores(void **state)
+static void test_explain_pod__the_table_has_indices_of_devices_and_scores(void **state)
 {
     AUTO(harness_free) struct harness *harness = four_nodes();
     size_t kept;
@@ -99,7 +99,7 @@ static void test_explain_pod__an_unreadable_request_fits_nowhere_and_says_why(vo
     assert_contains(text, "nvidia.com/gpumem of container c0 is \"-1\"");
 }
 
-static void test_explain_pod__a_pod_without_cards_fits_everywhere_in_both_formats(void **state)
+static void test_explain_pod__a_pod_without_devices_fits_everywhere_in_both_formats(void **state)
 {
     AUTO(harness_free) struct harness *harness = four_nodes();
     AUTO_FREE char *text = NULL, *document = NULL;
@@ -153,11 +153,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
-            test_explain_pod__shows_the_best_node_first_with_the_cards_of_each_container),
+            test_explain_pod__shows_the_best_node_first_with_the_devices_of_each_container),
         cmocka_unit_test(test_explain_pod__names_the_reason_of_each_refused_node),
-        cmocka_unit_test(test_explain_pod__the_table_has_indices_of_cards_and_scores),
+        cmocka_unit_test(test_explain_pod__the_table_has_indices_of_devices_and_scores),
         cmocka_unit_test(test_explain_pod__an_unreadable_request_fits_nowhere_and_says_why),
-        cmocka_unit_test(test_explain_pod__a_pod_without_cards_fits_everywhere_in_both_formats),
+        cmocka_unit_test(test_explain_pod__a_pod_without_devices_fits_everywhere_in_both_formats),
         cmocka_unit_test(test_explain_pod__does_nothing),
         cmocka_unit_test(test_explain_pod__an_empty_cluster_is_no_node),
     };

@@ -124,7 +124,7 @@ static void test_f25__only_the_node_of_an_unsettled_binding_is_offered_to_its_po
     expect_kept(harness, "a", "n1 n2", "n1 n2");
 }
 
-static void test_f25__a_certain_failure_frees_the_card_at_once(void **state)
+static void test_f25__a_certain_failure_frees_the_device_at_once(void **state)
 {
     AUTO(harness_free) struct harness *harness = f25_new();
 
@@ -147,7 +147,7 @@ static void test_f25__a_second_bind_to_the_same_node_succeeds_and_books_nothing(
     expect_booked_once(harness);
 }
 
-static void test_f25__a_second_bind_before_the_watch_asks_again_for_the_same_cards(void **state)
+static void test_f25__a_second_bind_before_the_watch_asks_again_for_the_same_devices(void **state)
 {
     AUTO(harness_free) struct harness *harness = f25_lost();
 
@@ -161,7 +161,7 @@ static void test_f25__a_second_bind_before_the_watch_asks_again_for_the_same_car
     expect_booked_once(harness);
 }
 
-static void test_f25__the_pod_itself_is_let_back_to_the_card_that_waits_for_it(void **state)
+static void test_f25__the_pod_itself_is_let_back_to_the_device_that_waits_for_it(void **state)
 {
     AUTO(harness_free) struct harness *harness = f25_lost();
 
@@ -178,7 +178,7 @@ static void test_f25__the_pod_itself_is_let_back_to_the_card_that_waits_for_it(v
     expect_booked_once(harness);
 }
 
-static void test_f25__a_second_bind_that_fails_for_certain_frees_the_card(void **state)
+static void test_f25__a_second_bind_that_fails_for_certain_frees_the_device(void **state)
 {
     AUTO(harness_free) struct harness *harness = f25_new();
 
@@ -296,7 +296,8 @@ static void test_f25__while_a_binding_is_in_flight_a_second_one_is_refused(void 
     expect_booked_once(harness);
 }
 
-/* --- F26: two filters at once choose the same free card -------------------------------------- */
+/* --- F26: two filters at once choose the same free device --------------------------------------
+ */
 
 #define THREADS 8
 #define ROUNDS 100
@@ -358,7 +359,7 @@ static void race(struct harness *harness, struct scheduler schedulers[THREADS], 
     pthread_barrier_destroy(&barrier);
 }
 
-/* How many were bound, all on cards of their own; the others have an Error and hold nothing. */
+/* How many were bound, all on devices of their own; the others have an Error and hold nothing. */
 static unsigned judge(struct harness *harness, struct scheduler schedulers[THREADS])
 {
     device_mask taken = 0;
@@ -373,8 +374,8 @@ static unsigned judge(struct harness *harness, struct scheduler schedulers[THREA
         assert_int_equal(holds(harness, name), won);
         bound += won;
         if (won) {
-            assert_int_equal(taken & cards_of(harness, name), 0);
-            taken |= cards_of(harness, name);
+            assert_int_equal(taken & devices_of(harness, name), 0);
+            taken |= devices_of(harness, name);
         }
         free(schedulers[i].filter_body);
         free(schedulers[i].bind_body);
@@ -383,34 +384,34 @@ static unsigned judge(struct harness *harness, struct scheduler schedulers[THREA
     return bound;
 }
 
-/* wants  what each pod asks for; the node has cards for `bound` of them */
-static void expect_bound(unsigned cards, const char *wants, unsigned bound, unsigned relists)
+/* wants  what each pod asks for; the node has devices for `bound` of them */
+static void expect_bound(unsigned devices, const char *wants, unsigned bound, unsigned relists)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
     struct scheduler schedulers[THREADS];
     char name[8];
 
-    api_node(harness, "n1", cards, 16384);
+    api_node(harness, "n1", devices, 16384);
     for (unsigned i = 0; i < THREADS; i++) {
         pod_name(name, i);
         api_pod(harness, name, wants);
     }
     race(harness, schedulers, relists);
     assert_int_equal(judge(harness, schedulers), bound);
-    assert_int_equal(used_mib(harness, "n1"), 16384 * cards);
+    assert_int_equal(used_mib(harness, "n1"), 16384 * devices);
 }
 
-static void expect_one_pod_per_card(unsigned cards, unsigned relists)
+static void expect_one_pod_per_device(unsigned devices, unsigned relists)
 {
-    expect_bound(cards, "gpu 1", cards, relists);
+    expect_bound(devices, "gpu 1", devices, relists);
 }
 
-static void test_f26__of_eight_binds_at_once_as_many_succeed_as_there_are_cards(void **state)
+static void test_f26__of_eight_binds_at_once_as_many_succeed_as_there_are_devices(void **state)
 {
     (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        expect_one_pod_per_card(1, 0);
-        expect_one_pod_per_card(4, 0);
+        expect_one_pod_per_device(1, 0);
+        expect_one_pod_per_device(4, 0);
     }
 }
 
@@ -426,10 +427,10 @@ static void test_f26__lists_that_arrive_meanwhile_change_nothing(void **state)
 {
     (void)state;
     for (unsigned round = 0; round < ROUNDS; round++)
-        expect_one_pod_per_card(4, 20);
+        expect_one_pod_per_device(4, 20);
 }
 
-static void test_f26__losers_are_placed_when_a_card_frees(void **state)
+static void test_f26__losers_are_placed_when_a_device_frees(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
 
@@ -469,11 +470,11 @@ int main(void)
         cmocka_unit_test(
             test_f25__a_binding_that_was_not_executed_is_free_again_once_the_pod_is_gone),
         cmocka_unit_test(test_f25__only_the_node_of_an_unsettled_binding_is_offered_to_its_pod),
-        cmocka_unit_test(test_f25__a_certain_failure_frees_the_card_at_once),
+        cmocka_unit_test(test_f25__a_certain_failure_frees_the_device_at_once),
         cmocka_unit_test(test_f25__a_second_bind_to_the_same_node_succeeds_and_books_nothing),
-        cmocka_unit_test(test_f25__a_second_bind_before_the_watch_asks_again_for_the_same_cards),
-        cmocka_unit_test(test_f25__the_pod_itself_is_let_back_to_the_card_that_waits_for_it),
-        cmocka_unit_test(test_f25__a_second_bind_that_fails_for_certain_frees_the_card),
+        cmocka_unit_test(test_f25__a_second_bind_before_the_watch_asks_again_for_the_same_devices),
+        cmocka_unit_test(test_f25__the_pod_itself_is_let_back_to_the_device_that_waits_for_it),
+        cmocka_unit_test(test_f25__a_second_bind_that_fails_for_certain_frees_the_device),
         cmocka_unit_test(test_f25__a_second_bind_that_cannot_be_sent_leaves_the_first_in_doubt),
         cmocka_unit_test(test_f25__what_is_found_out_during_a_second_bind_counts),
         cmocka_unit_test(test_f25__a_second_bind_that_fails_unsent_leaves_the_first_in_doubt),
@@ -481,10 +482,10 @@ int main(void)
             test_f25__a_bind_to_another_node_is_an_Error_and_the_first_booking_is_kept),
         cmocka_unit_test(test_f25__a_bind_with_the_uid_of_another_pod_books_nothing),
         cmocka_unit_test(test_f25__while_a_binding_is_in_flight_a_second_one_is_refused),
-        cmocka_unit_test(test_f26__of_eight_binds_at_once_as_many_succeed_as_there_are_cards),
+        cmocka_unit_test(test_f26__of_eight_binds_at_once_as_many_succeed_as_there_are_devices),
         cmocka_unit_test(test_f26__nobody_is_refused_for_having_been_overtaken),
         cmocka_unit_test(test_f26__lists_that_arrive_meanwhile_change_nothing),
-        cmocka_unit_test(test_f26__losers_are_placed_when_a_card_frees),
+        cmocka_unit_test(test_f26__losers_are_placed_when_a_device_frees),
         cmocka_unit_test(test_f26__a_filter_without_a_bind_blocks_nobody),
     };
 

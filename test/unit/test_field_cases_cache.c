@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Field cases about what is known: F28 cards of pods that are gone, F29 restart. */
+/* Field cases about what is known: F28 devices of pods that are gone, F29 restart. */
 #include "support/harness.h"
 
 #include "topofit/views.h"
 
-/* --- F28: cards stay booked after the pod is gone -------------------------------------------- */
+/* --- F28: devices stay booked after the pod is gone --------------------------------------------
+ */
 
 static struct harness *f28_new(void)
 {
@@ -41,15 +42,15 @@ static size_t count_holdings(const struct harness *harness)
 static void expect_nothing_held(struct harness *harness)
 {
     assert_int_equal(used_mib(harness, "n1"), 0);
-    for (unsigned card = 0; card < 8; card++)
-        assert_int_equal(use_of(harness, "n1", card).slots, 0);
+    for (unsigned device = 0; device < 8; device++)
+        assert_int_equal(use_of(harness, "n1", device).slots, 0);
     assert_int_equal(count_holdings(harness), 0);
     assert_false(node_shows(harness, "a"));
     cluster_check(harness->cluster);
     expect_kept(harness, "b", "n1", "n1");
 }
 
-static void test_f28__a_deleted_pod_frees_its_cards(void **state)
+static void test_f28__a_deleted_pod_frees_its_devices(void **state)
 {
     AUTO(harness_free) struct harness *harness = f28_new();
 
@@ -59,7 +60,7 @@ static void test_f28__a_deleted_pod_frees_its_cards(void **state)
     expect_nothing_held(harness);
 }
 
-static void test_f28__a_pod_deleted_twice_frees_its_cards_once(void **state)
+static void test_f28__a_pod_deleted_twice_frees_its_devices_once(void **state)
 {
     AUTO(harness_free) struct harness *harness = f28_new();
     json_t *a = api_take_pod(harness, "a");
@@ -74,7 +75,7 @@ static void test_f28__a_pod_deleted_twice_frees_its_cards_once(void **state)
     json_decref(a);
 }
 
-static void test_f28__a_pod_that_ended_frees_its_cards_though_it_is_still_listed(void **state)
+static void test_f28__a_pod_that_ended_frees_its_devices_though_it_is_still_listed(void **state)
 {
     static const char *const phases[] = {"Succeeded", "Failed"};
 
@@ -89,7 +90,7 @@ static void test_f28__a_pod_that_ended_frees_its_cards_though_it_is_still_listed
     }
 }
 
-static void test_f28__an_evicted_pod_frees_its_cards(void **state)
+static void test_f28__an_evicted_pod_frees_its_devices(void **state)
 {
     AUTO(harness_free) struct harness *harness = f28_new();
     json_t *status = json_object_get(api_pod_json(harness, "a"), "status");
@@ -102,7 +103,7 @@ static void test_f28__an_evicted_pod_frees_its_cards(void **state)
     expect_nothing_held(harness);
 }
 
-static void test_f28__a_pod_that_went_while_the_watch_was_down_frees_its_cards(void **state)
+static void test_f28__a_pod_that_went_while_the_watch_was_down_frees_its_devices(void **state)
 {
     AUTO(harness_free) struct harness *harness = f28_new();
 
@@ -113,7 +114,7 @@ static void test_f28__a_pod_that_went_while_the_watch_was_down_frees_its_cards(v
     expect_nothing_held(harness);
 }
 
-static void test_f28__a_pod_bound_while_a_list_was_on_its_way_keeps_its_cards(void **state)
+static void test_f28__a_pod_bound_while_a_list_was_on_its_way_keeps_its_devices(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
     struct pod *none = NULL;
@@ -167,7 +168,8 @@ static void test_f28__a_relist_with_a_namesake_frees_only_the_old_pod(void **sta
     expect_nothing_held(harness);
 }
 
-/* --- F29: restart forgets pods that are still holding cards ---------------------------------- */
+/* --- F29: restart forgets pods that are still holding devices ----------------------------------
+ */
 
 /* n1 with 2 slots: a runs, b is shutting down; c waits. The daemon has just restarted. */
 static struct harness *f29_new(void)
@@ -270,7 +272,7 @@ static void test_f29__a_terminating_pod_holds_until_it_is_really_gone(void **sta
     place(harness, "c", "n1");
 }
 
-static void test_f29__the_same_cards_are_known_after_a_restart(void **state)
+static void test_f29__the_same_devices_are_known_after_a_restart(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
     device_mask before;
@@ -281,16 +283,16 @@ static void test_f29__the_same_cards_are_known_after_a_restart(void **state)
     api_pod(harness, "b", "init gpu 1, mem 500; gpu 2; none");
     place(harness, "b", "n1");
     place(harness, "a", "n1");
-    before = cards_of(harness, "a") | cards_of(harness, "b") << 8;
+    before = devices_of(harness, "a") | devices_of(harness, "b") << 8;
     harness_restart(harness);
     relist_nodes(harness);
     relist_pods(harness);
-    assert_int_equal(cards_of(harness, "a") | cards_of(harness, "b") << 8, before);
-    for (unsigned card = 0; card < 8; card++)
-        assert_false(use_of(harness, "n1", card).conflicted);
+    assert_int_equal(devices_of(harness, "a") | devices_of(harness, "b") << 8, before);
+    for (unsigned device = 0; device < 8; device++)
+        assert_false(use_of(harness, "n1", device).conflicted);
 }
 
-static void test_f29__a_pod_bound_past_us_is_counted_though_nobody_knows_its_cards(void **state)
+static void test_f29__a_pod_bound_past_us_is_counted_though_nobody_knows_its_devices(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
 
@@ -308,20 +310,20 @@ static void test_f29__a_pod_bound_past_us_is_counted_though_nobody_knows_its_car
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_f28__a_deleted_pod_frees_its_cards),
-        cmocka_unit_test(test_f28__a_pod_deleted_twice_frees_its_cards_once),
-        cmocka_unit_test(test_f28__a_pod_that_ended_frees_its_cards_though_it_is_still_listed),
-        cmocka_unit_test(test_f28__an_evicted_pod_frees_its_cards),
-        cmocka_unit_test(test_f28__a_pod_that_went_while_the_watch_was_down_frees_its_cards),
-        cmocka_unit_test(test_f28__a_pod_bound_while_a_list_was_on_its_way_keeps_its_cards),
+        cmocka_unit_test(test_f28__a_deleted_pod_frees_its_devices),
+        cmocka_unit_test(test_f28__a_pod_deleted_twice_frees_its_devices_once),
+        cmocka_unit_test(test_f28__a_pod_that_ended_frees_its_devices_though_it_is_still_listed),
+        cmocka_unit_test(test_f28__an_evicted_pod_frees_its_devices),
+        cmocka_unit_test(test_f28__a_pod_that_went_while_the_watch_was_down_frees_its_devices),
+        cmocka_unit_test(test_f28__a_pod_bound_while_a_list_was_on_its_way_keeps_its_devices),
         cmocka_unit_test(test_f28__the_event_of_the_old_pod_does_not_free_a_namesake),
         cmocka_unit_test(test_f28__a_relist_with_a_namesake_frees_only_the_old_pod),
         cmocka_unit_test(test_f29__before_both_lists_are_complete_nothing_is_accepted),
         cmocka_unit_test(
             test_f29__running_and_terminating_pods_are_counted_once_whatever_is_told_again),
         cmocka_unit_test(test_f29__a_terminating_pod_holds_until_it_is_really_gone),
-        cmocka_unit_test(test_f29__the_same_cards_are_known_after_a_restart),
-        cmocka_unit_test(test_f29__a_pod_bound_past_us_is_counted_though_nobody_knows_its_cards),
+        cmocka_unit_test(test_f29__the_same_devices_are_known_after_a_restart),
+        cmocka_unit_test(test_f29__a_pod_bound_past_us_is_counted_though_nobody_knows_its_devices),
     };
 
     return cmocka_run_group_tests_name("field_cases_cache", tests, NULL, NULL);

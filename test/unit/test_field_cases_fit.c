@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Field cases about what fits: F04 sizes, F05 overbooking, F07 exclusive cores, F08 models, F11
- * parts of several cards.
+ * parts of several devices.
  */
 #include "support/harness.h"
 
 #define USE_PRODUCTS "topofit.io/use-products"
 #define AVOID_PRODUCTS "topofit.io/avoid-products"
 
-/* --- F04: cards of slightly different size; node totals are not averages --------------------- */
+/* --- F04: devices of slightly different size; node totals are not averages ---------------------
+ */
 
-static void test_f04__each_card_is_booked_with_its_own_size(void **state)
+static void test_f04__each_device_is_booked_with_its_own_size(void **state)
 {
     static const uint64_t sizes[] = {81559, 81559, 81559, 81251, 81559, 81559, 81559, 81559};
     static const char *const wants[] = {"gpu 8, pct 100", "gpu 8"};
@@ -23,13 +24,13 @@ static void test_f04__each_card_is_booked_with_its_own_size(void **state)
         api_pod(harness, "a", wants[i]);
         api_pod(harness, "one", "gpu 1, mem 1");
         place(harness, "a", "n1");
-        for (unsigned card = 0; card < 8; card++)
-            assert_int_equal(recorded_mib(harness, "a", card), sizes[card]);
+        for (unsigned device = 0; device < 8; device++)
+            assert_int_equal(recorded_mib(harness, "a", device), sizes[device]);
         expect_refused(harness, "one", "n1");
     }
 }
 
-static void test_f04__only_a_card_that_is_big_enough_counts(void **state)
+static void test_f04__only_a_device_that_is_big_enough_counts(void **state)
 {
     static const uint64_t sizes[] = {10240, 20480};
     AUTO(harness_free) struct harness *harness = harness_new();
@@ -44,10 +45,10 @@ static void test_f04__only_a_card_that_is_big_enough_counts(void **state)
     expect_refused(harness, "d", "n2");
     assert_true(is_unresolvable(harness, "n2"));
     place(harness, "b", "n2");
-    assert_int_equal(card_of(harness, "b"), 1);
+    assert_int_equal(device_of(harness, "b"), 1);
 }
 
-static void test_f04__each_container_gets_a_card_that_is_big_enough_in_any_order(void **state)
+static void test_f04__each_container_gets_a_device_that_is_big_enough_in_any_order(void **state)
 {
     static const uint64_t sizes[] = {16384, 8192, 8192, 8192};
     static const char *const wants[] = {
@@ -67,10 +68,11 @@ static void test_f04__each_container_gets_a_card_that_is_big_enough_in_any_order
     }
 }
 
-/* --- F05: more pods admitted than the card holds --------------------------------------------- */
+/* --- F05: more pods admitted than the device holds ---------------------------------------------
+ */
 
 static const struct {
-    uint64_t card_mib;
+    uint64_t device_mib;
     int slots;
     unsigned pods;
     const char *wants;
@@ -85,7 +87,7 @@ static struct harness *crowd_new(size_t crowd)
 {
     struct harness *harness = harness_new();
 
-    api_node(harness, "n1", 1, crowds[crowd].card_mib, .slots = crowds[crowd].slots);
+    api_node(harness, "n1", 1, crowds[crowd].device_mib, .slots = crowds[crowd].slots);
     for (unsigned i = 0; i < crowds[crowd].pods; i++) {
         AUTO_FREE char *name = xasprintf("p%u", i);
 
@@ -94,7 +96,7 @@ static struct harness *crowd_new(size_t crowd)
     return harness;
 }
 
-static void test_f05__one_after_the_other_exactly_as_many_as_the_card_holds(void **state)
+static void test_f05__one_after_the_other_exactly_as_many_as_the_device_holds(void **state)
 {
     (void)state;
     for (size_t k = 0; k < ARRAY_LEN(crowds); k++) {
@@ -112,7 +114,7 @@ static void test_f05__one_after_the_other_exactly_as_many_as_the_card_holds(void
     }
 }
 
-static void test_f05__all_filters_before_all_binds_exactly_as_many_as_the_card_holds(void **state)
+static void test_f05__all_filters_before_all_binds_exactly_as_many_as_the_device_holds(void **state)
 {
     (void)state;
     for (size_t k = 0; k < ARRAY_LEN(crowds); k++) {
@@ -132,14 +134,15 @@ static void test_f05__all_filters_before_all_binds_exactly_as_many_as_the_card_h
             if (error[0] != '\0')
                 assert_contains(error, "memory");
             assert_int_equal(holds(harness, name), error[0] == '\0');
-            assert_true(use_of(harness, "n1", 0).memory_mib <= crowds[k].card_mib);
+            assert_true(use_of(harness, "n1", 0).memory_mib <= crowds[k].device_mib);
         }
         assert_int_equal(bound, crowds[k].fit);
         assert_int_equal(use_of(harness, "n1", 0).memory_mib, crowds[k].used_mib);
     }
 }
 
-/* --- F07: exclusive cores and whole cards against sharers ------------------------------------ */
+/* --- F07: exclusive cores and whole devices against sharers ------------------------------------
+ */
 
 static struct harness *cores_new(void)
 {
@@ -167,7 +170,7 @@ static void test_f07__beside_exclusive_cores_nobody_is_let_in(void **state)
     assert_contains(expect_refused(harness, "e", "n1"), "memory");
 }
 
-static void test_f07__exclusive_cores_and_whole_cards_do_not_join_a_sharer(void **state)
+static void test_f07__exclusive_cores_and_whole_devices_do_not_join_a_sharer(void **state)
 {
     AUTO(harness_free) struct harness *harness = cores_new();
 
@@ -177,7 +180,7 @@ static void test_f07__exclusive_cores_and_whole_cards_do_not_join_a_sharer(void 
     assert_contains(expect_refused(harness, "e", "n1"), "memory");
 }
 
-static void test_f07__beside_a_whole_card_nobody_is_let_in(void **state)
+static void test_f07__beside_a_whole_device_nobody_is_let_in(void **state)
 {
     AUTO(harness_free) struct harness *harness = cores_new();
 
@@ -212,7 +215,8 @@ static void test_f07__101_core_units_are_invalid(void **state)
     assert_true(is_unresolvable(harness, "n1"));
 }
 
-/* --- F08: card model chosen by part of its name ---------------------------------------------- */
+/* --- F08: device model chosen by part of its name ----------------------------------------------
+ */
 
 static struct harness *models_new(void)
 {
@@ -304,7 +308,8 @@ static void test_f08__of_a_mixed_node_all_models_found_are_named(void **state)
     assert_contains(text, "NVIDIA T4");
 }
 
-/* --- F11: the same part of several cards ----------------------------------------------------- */
+/* --- F11: the same part of several devices -----------------------------------------------------
+ */
 
 /* links  NULL: nothing is known of the links. */
 static struct harness *halves_new(enum packing_policy device_packing, const char *links)
@@ -321,7 +326,7 @@ static struct harness *halves_new(enum packing_policy device_packing, const char
     return harness;
 }
 
-static void test_f11__four_pods_of_four_halves_fill_eight_cards(void **state)
+static void test_f11__four_pods_of_four_halves_fill_eight_devices(void **state)
 {
     static const enum packing_policy policies[] = {PACKING_BINPACK, PACKING_SPREAD};
 
@@ -331,16 +336,16 @@ static void test_f11__four_pods_of_four_halves_fill_eight_cards(void **state)
 
         for (unsigned i = 1; i <= 4; i++) {
             AUTO_FREE char *name = xasprintf("a%u", i);
-            device_mask cards;
+            device_mask devices;
 
             place(harness, name, "n1");
-            cards = cards_of(harness, name);
-            assert_int_equal(mask_count(cards), 4);
-            for (; cards != 0; cards &= cards - 1)
-                assert_int_equal(recorded_mib(harness, name, mask_first(cards)), 40960);
+            devices = devices_of(harness, name);
+            assert_int_equal(mask_count(devices), 4);
+            for (; devices != 0; devices &= devices - 1)
+                assert_int_equal(recorded_mib(harness, name, mask_first(devices)), 40960);
         }
-        for (unsigned card = 0; card < 8; card++)
-            assert_int_equal(use_of(harness, "n1", card).memory_mib, 81920);
+        for (unsigned device = 0; device < 8; device++)
+            assert_int_equal(use_of(harness, "n1", device).memory_mib, 81920);
         expect_refused(harness, "a5", "n1");
     }
 }
@@ -351,7 +356,7 @@ static const char *const wirings[] = {
     "0-1 0-2 0-3 1-2 1-3 2-3 4-5 4-6 4-7 5-6 5-7 6-7", /* two groups of four */
 };
 
-static void test_f11__binpack_shares_the_same_cards(void **state)
+static void test_f11__binpack_shares_the_same_devices(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(wirings); i++) {
@@ -359,11 +364,11 @@ static void test_f11__binpack_shares_the_same_cards(void **state)
 
         place(harness, "a1", "n1");
         place(harness, "a2", "n1");
-        assert_int_equal(cards_of(harness, "a1"), cards_of(harness, "a2"));
+        assert_int_equal(devices_of(harness, "a1"), devices_of(harness, "a2"));
     }
 }
 
-static void test_f11__spread_does_not_share_while_cards_are_idle(void **state)
+static void test_f11__spread_does_not_share_while_devices_are_idle(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(wirings); i++) {
@@ -371,30 +376,31 @@ static void test_f11__spread_does_not_share_while_cards_are_idle(void **state)
 
         place(harness, "a1", "n1");
         place(harness, "a2", "n1");
-        assert_int_equal(cards_of(harness, "a1") & cards_of(harness, "a2"), 0);
+        assert_int_equal(devices_of(harness, "a1") & devices_of(harness, "a2"), 0);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_f04__each_card_is_booked_with_its_own_size),
-        cmocka_unit_test(test_f04__only_a_card_that_is_big_enough_counts),
-        cmocka_unit_test(test_f04__each_container_gets_a_card_that_is_big_enough_in_any_order),
-        cmocka_unit_test(test_f05__one_after_the_other_exactly_as_many_as_the_card_holds),
-        cmocka_unit_test(test_f05__all_filters_before_all_binds_exactly_as_many_as_the_card_holds),
+        cmocka_unit_test(test_f04__each_device_is_booked_with_its_own_size),
+        cmocka_unit_test(test_f04__only_a_device_that_is_big_enough_counts),
+        cmocka_unit_test(test_f04__each_container_gets_a_device_that_is_big_enough_in_any_order),
+        cmocka_unit_test(test_f05__one_after_the_other_exactly_as_many_as_the_device_holds),
+        cmocka_unit_test(
+            test_f05__all_filters_before_all_binds_exactly_as_many_as_the_device_holds),
         cmocka_unit_test(test_f07__beside_exclusive_cores_nobody_is_let_in),
-        cmocka_unit_test(test_f07__exclusive_cores_and_whole_cards_do_not_join_a_sharer),
-        cmocka_unit_test(test_f07__beside_a_whole_card_nobody_is_let_in),
+        cmocka_unit_test(test_f07__exclusive_cores_and_whole_devices_do_not_join_a_sharer),
+        cmocka_unit_test(test_f07__beside_a_whole_device_nobody_is_let_in),
         cmocka_unit_test(test_f07__core_units_of_sharers_add_up_to_100_at_most),
         cmocka_unit_test(test_f07__101_core_units_are_invalid),
         cmocka_unit_test(test_f08__whole_words_of_the_model_decide),
         cmocka_unit_test(test_f08__a_list_without_items_selects_nothing_in_particular),
         cmocka_unit_test(test_f08__the_refusal_lasts_and_names_the_model_wanted_and_the_one_found),
         cmocka_unit_test(test_f08__of_a_mixed_node_all_models_found_are_named),
-        cmocka_unit_test(test_f11__four_pods_of_four_halves_fill_eight_cards),
-        cmocka_unit_test(test_f11__binpack_shares_the_same_cards),
-        cmocka_unit_test(test_f11__spread_does_not_share_while_cards_are_idle),
+        cmocka_unit_test(test_f11__four_pods_of_four_halves_fill_eight_devices),
+        cmocka_unit_test(test_f11__binpack_shares_the_same_devices),
+        cmocka_unit_test(test_f11__spread_does_not_share_while_devices_are_idle),
     };
 
     return cmocka_run_group_tests_name("field_cases_fit", tests, NULL, NULL);

@@ -255,7 +255,7 @@ static void test_f38__a_body_of_ten_megabytes_is_read_or_refused(void **state)
         enum end end;
     } cases[] = {
         {"{\"Pod\":{\"metadata\":{\"name\":\"p\",\"annotations\":{\"big\":\"",
-         "\"}}},\"NodeNames\":[\"n1\"]}", ANSWERED}, /* kept in part: no card is asked for */
+         "\"}}},\"NodeNames\":[\"n1\"]}", ANSWERED}, /* kept in part: no device is asked for */
         {"{\"Pod\":" ONE_GPU ",\"Ignored\":\"", "\",\"NodeNames\":[\"n1\"]}", ANSWERED},
         {"{\"Pod\":" ONE_GPU ",\"NodeNames\":[\"", "\"]}", REFUSED},
         {"", "", REFUSED},
@@ -276,7 +276,7 @@ static void test_f38__a_body_of_ten_megabytes_is_read_or_refused(void **state)
     }
 }
 
-static void test_f38__a_pod_that_was_kept_in_part_and_asks_for_cards_is_refused(void **state)
+static void test_f38__a_pod_that_was_kept_in_part_and_asks_for_devices_is_refused(void **state)
 {
     AUTO(harness_free) struct harness *harness = f38_new();
     AUTO_FREE char *big = xmalloc((2 << 20) + 1);
@@ -320,7 +320,8 @@ static void test_f38__a_thousand_rounds_leave_no_memory_behind(void **state)
     expect_alive(harness);
 }
 
-/* --- cards of size 0 ------------------------------------------------------------------------- */
+/* --- devices of size 0 -------------------------------------------------------------------------
+ */
 
 static const struct node_spec odd_nodes[] = {
     {.name = "no-memory", .count = 1, .memory_mib = 0},
@@ -331,7 +332,7 @@ static const struct node_spec odd_nodes[] = {
 static const char *const wants[] = {"gpu 1", "gpu 1, mem 1", "gpu 1, pct 1", "gpu 1, pct 100",
                                     "gpu 1, mem 1, cores 100"};
 
-static void test_f38__a_card_of_size_0_is_never_chosen_and_scores_a_plain_0(void **state)
+static void test_f38__a_device_of_size_0_is_never_chosen_and_scores_a_plain_0(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(wants); i++) {
@@ -356,7 +357,7 @@ static void test_f38__a_card_of_size_0_is_never_chosen_and_scores_a_plain_0(void
     }
 }
 
-static void test_f38__beside_a_card_of_size_0_the_good_card_is_chosen(void **state)
+static void test_f38__beside_a_device_of_size_0_the_good_device_is_chosen(void **state)
 {
     static const uint64_t sizes[] = {0, 16384, 0};
 
@@ -370,7 +371,7 @@ static void test_f38__beside_a_card_of_size_0_the_good_card_is_chosen(void **sta
         expect_refused(harness, "two", "mixed");
         ask_prioritize(harness, "p", "n1 mixed");
         place(harness, "p", "mixed");
-        assert_int_equal(card_of(harness, "p"), 1);
+        assert_int_equal(device_of(harness, "p"), 1);
     }
 }
 
@@ -383,10 +384,10 @@ int main(void)
         cmocka_unit_test(test_f38__lower_case_keys_are_understood),
         cmocka_unit_test(test_f38__ten_thousand_levels_are_refused),
         cmocka_unit_test(test_f38__a_body_of_ten_megabytes_is_read_or_refused),
-        cmocka_unit_test(test_f38__a_pod_that_was_kept_in_part_and_asks_for_cards_is_refused),
+        cmocka_unit_test(test_f38__a_pod_that_was_kept_in_part_and_asks_for_devices_is_refused),
         cmocka_unit_test(test_f38__a_thousand_rounds_leave_no_memory_behind),
-        cmocka_unit_test(test_f38__a_card_of_size_0_is_never_chosen_and_scores_a_plain_0),
-        cmocka_unit_test(test_f38__beside_a_card_of_size_0_the_good_card_is_chosen),
+        cmocka_unit_test(test_f38__a_device_of_size_0_is_never_chosen_and_scores_a_plain_0),
+        cmocka_unit_test(test_f38__beside_a_device_of_size_0_the_good_device_is_chosen),
     };
 
     return cmocka_run_group_tests_name("field_cases_input", tests, NULL, NULL);

@@ -40,7 +40,7 @@ static void test_f37__every_refused_node_has_its_own_reason_though_one_fits(void
     }
 }
 
-static void test_f37__a_card_that_is_big_enough_and_full_lacks_free_memory(void **state)
+static void test_f37__a_device_that_is_big_enough_and_full_lacks_free_memory(void **state)
 {
     AUTO(harness_free) struct harness *harness = f37_new();
 
@@ -139,7 +139,7 @@ static void test_f44__only_what_eviction_can_cure_is_in_FailedNodes(void **state
     }
 }
 
-static void test_f44__one_idle_and_one_busy_card_are_curable_too(void **state)
+static void test_f44__one_idle_and_one_busy_device_are_curable_too(void **state)
 {
     AUTO(harness_free) struct harness *harness = f44_new();
 
@@ -151,7 +151,7 @@ static void test_f44__one_idle_and_one_busy_card_are_curable_too(void **state)
     assert_true(is_failed(harness, "n1"));
 }
 
-static void test_f44__pods_without_cards_pass_everywhere_with_equal_scores(void **state)
+static void test_f44__pods_without_devices_pass_everywhere_with_equal_scores(void **state)
 {
     static const char *const pods[] = {"b", "c"};
     static const char *const nodes[] = {"n1", "n2", "n3", "n4"};
@@ -170,7 +170,7 @@ static void test_f44__pods_without_cards_pass_everywhere_with_equal_scores(void 
     }
 }
 
-static void test_f44__bind_of_a_pod_without_cards_writes_no_record_and_books_nothing(void **state)
+static void test_f44__bind_of_a_pod_without_devices_writes_no_record_and_books_nothing(void **state)
 {
     static const char *const pods[] = {"b", "c"};
 
@@ -204,13 +204,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f37__every_refused_node_has_its_own_reason_though_one_fits),
-        cmocka_unit_test(test_f37__a_card_that_is_big_enough_and_full_lacks_free_memory),
+        cmocka_unit_test(test_f37__a_device_that_is_big_enough_and_full_lacks_free_memory),
         cmocka_unit_test(test_f37__a_placed_pod_carries_no_reason_any_more),
         cmocka_unit_test(test_f37__texts_do_not_change_between_attempts),
         cmocka_unit_test(test_f44__only_what_eviction_can_cure_is_in_FailedNodes),
-        cmocka_unit_test(test_f44__one_idle_and_one_busy_card_are_curable_too),
-        cmocka_unit_test(test_f44__pods_without_cards_pass_everywhere_with_equal_scores),
-        cmocka_unit_test(test_f44__bind_of_a_pod_without_cards_writes_no_record_and_books_nothing),
+        cmocka_unit_test(test_f44__one_idle_and_one_busy_device_are_curable_too),
+        cmocka_unit_test(test_f44__pods_without_devices_pass_everywhere_with_equal_scores),
+        cmocka_unit_test(
+            test_f44__bind_of_a_pod_without_devices_writes_no_record_and_books_nothing),
         cmocka_unit_test(test_f44__a_node_nobody_knows_is_refused_and_only_names_asked_come_back),
     };
 

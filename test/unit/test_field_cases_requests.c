@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Field cases about what a pod asks for: F01 units, F02 whole cards, F10 init containers. */
+/* Field cases about what a pod asks for: F01 units, F02 whole devices, F10 init containers. */
 #include "support/harness.h"
 
 #include <ctype.h>
@@ -15,7 +15,7 @@ static bool has_digit(const char *text)
 
 /* --- F01: memory written with a unit suffix books nothing ------------------------------------ */
 
-static void test_f01__16Gi_is_16384_MiB_and_never_fits_a_full_card(void **state)
+static void test_f01__16Gi_is_16384_MiB_and_never_fits_a_full_device(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
 
@@ -30,7 +30,7 @@ static void test_f01__16Gi_is_16384_MiB_and_never_fits_a_full_card(void **state)
     place(harness, "b", "n2");
     assert_int_equal(recorded_mib(harness, "b", 0), 16384);
     assert_int_equal(use_of(harness, "n2", 0).memory_mib, 16384);
-    /* The same written without a unit is MiB: no card is that big, and nothing wraps to 0. */
+    /* The same written without a unit is MiB: no device is that big, and nothing wraps to 0. */
     expect_refused(harness, "b2", "n1");
     expect_refused(harness, "b2", "n2");
 }
@@ -46,14 +46,14 @@ static void test_f01__20k_as_the_API_server_writes_20000_is_20000_MiB(void **sta
     assert_int_equal(recorded_mib(harness, "c", 0), 20000);
 }
 
-/* What an amount books on an idle card of 24576 MiB; 0 = it is refused. */
+/* What an amount books on an idle device of 24576 MiB; 0 = it is refused. */
 static const struct {
     const char *amount;
     uint64_t booked_mib;
     bool is_readable;
 } amounts[] = {
     {"16384M", 15625, true}, /* 16384 * 10^6 bytes */
-    {"4294967296", 0, true}, /* its low 32 bits are 0; no card has 4 PiB */
+    {"4294967296", 0, true}, /* its low 32 bits are 0; no device has 4 PiB */
     {"4294967297", 0, true}, {"18446744073709551616", 0, false},
     {"-1", 0, false},        {"-16Gi", 0, false},
     {"1.5", 0, false},       {"500m", 0, false},
@@ -105,9 +105,10 @@ static void test_f01__an_unreadable_amount_is_refused_with_resource_and_unit(voi
     }
 }
 
-/* --- F02: a card asked for without memory means the whole card ------------------------------- */
+/* --- F02: a device asked for without memory means the whole device -------------------------------
+ */
 
-static void test_f02__a_card_without_memory_is_booked_whole_and_alone(void **state)
+static void test_f02__a_device_without_memory_is_booked_whole_and_alone(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
     const char *text;
@@ -144,7 +145,7 @@ static void test_f02__the_detail_of_the_refusal_has_free_memory_and_no_stand_in_
     assert_null(strchr(detail, '-'));
 }
 
-static void test_f02__whole_cards_and_fractions_never_meet(void **state)
+static void test_f02__whole_devices_and_fractions_never_meet(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
     AUTO_FREE char *before = NULL, *after = NULL;
@@ -159,9 +160,9 @@ static void test_f02__whole_cards_and_fractions_never_meet(void **state)
     before = detail_of(harness, "e", "n2");
     assert_contains(before, "3 wanted, 2 usable");
     place(harness, "d", "n2");
-    assert_int_equal(mask_count(cards_of(harness, "c")), 2);
-    assert_int_equal(mask_count(cards_of(harness, "d")), 2);
-    assert_int_equal(cards_of(harness, "c") & cards_of(harness, "d"), 0);
+    assert_int_equal(mask_count(devices_of(harness, "c")), 2);
+    assert_int_equal(mask_count(devices_of(harness, "d")), 2);
+    assert_int_equal(devices_of(harness, "c") & devices_of(harness, "d"), 0);
     expect_refused(harness, "e", "n2");
     after = detail_of(harness, "e", "n2");
     assert_contains(after, "3 wanted, 2 usable");
@@ -194,7 +195,7 @@ static void test_f10__what_counts_is_the_greatest_phase(void **state)
     }
 }
 
-static void test_f10__a_pod_that_exceeds_the_card_in_one_phase_only_is_refused(void **state)
+static void test_f10__a_pod_that_exceeds_the_device_in_one_phase_only_is_refused(void **state)
 {
     static const char *const wants[] = {
         "init gpu 1, mem 16385; gpu 1, mem 1",
@@ -287,15 +288,15 @@ static void test_f10__the_record_has_one_entry_per_container_in_order(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_f01__16Gi_is_16384_MiB_and_never_fits_a_full_card),
+        cmocka_unit_test(test_f01__16Gi_is_16384_MiB_and_never_fits_a_full_device),
         cmocka_unit_test(test_f01__20k_as_the_API_server_writes_20000_is_20000_MiB),
         cmocka_unit_test(test_f01__no_amount_is_ever_booked_as_0_or_less),
         cmocka_unit_test(test_f01__an_unreadable_amount_is_refused_with_resource_and_unit),
-        cmocka_unit_test(test_f02__a_card_without_memory_is_booked_whole_and_alone),
+        cmocka_unit_test(test_f02__a_device_without_memory_is_booked_whole_and_alone),
         cmocka_unit_test(test_f02__the_detail_of_the_refusal_has_free_memory_and_no_stand_in_value),
-        cmocka_unit_test(test_f02__whole_cards_and_fractions_never_meet),
+        cmocka_unit_test(test_f02__whole_devices_and_fractions_never_meet),
         cmocka_unit_test(test_f10__what_counts_is_the_greatest_phase),
-        cmocka_unit_test(test_f10__a_pod_that_exceeds_the_card_in_one_phase_only_is_refused),
+        cmocka_unit_test(test_f10__a_pod_that_exceeds_the_device_in_one_phase_only_is_refused),
         cmocka_unit_test(test_f10__memory_of_init_containers_is_free_once_they_have_ended),
         cmocka_unit_test(test_f10__an_init_container_that_failed_or_runs_still_counts),
         cmocka_unit_test(test_f10__the_record_has_one_entry_per_container_in_order),

@@ -25,7 +25,7 @@ static void apply(struct harness *harness, size_t setting)
     policy->topology.mode = settings[setting].topology;
 }
 
-static unsigned busy_cards(unsigned node)
+static unsigned busy_devices(unsigned node)
 {
     return node % BUSY_KINDS;
 }
@@ -38,11 +38,11 @@ static struct harness *f46_new(struct buf *names)
     for (unsigned i = 0; i < NODES; i++) {
         AUTO_FREE char *node = xasprintf("n%02u", i);
         AUTO_FREE char *pod = xasprintf("on-%s", node);
-        AUTO_FREE char *wants = xasprintf("gpu %u", busy_cards(i));
+        AUTO_FREE char *wants = xasprintf("gpu %u", busy_devices(i));
 
         buf_addf(names, "%s%s", i > 0 ? " " : "", node);
         api_node(harness, node, CARDS, 40960, .links = "0-1 2-3 4-5 6-7");
-        if (busy_cards(i) == 0)
+        if (busy_devices(i) == 0)
             continue;
         api_pod(harness, pod, wants);
         place(harness, pod, node);
@@ -108,10 +108,10 @@ static void test_f46__scores_follow_the_packing_policy_and_are_not_all_alike(voi
             seen |= 1u << score_at(harness, i);
             for (unsigned k = 0; k < NODES; k++) {
                 bool wants_i = settings[s].packing == PACKING_BINPACK
-                                   ? busy_cards(i) > busy_cards(k)
-                                   : busy_cards(i) < busy_cards(k);
+                                   ? busy_devices(i) > busy_devices(k)
+                                   : busy_devices(i) < busy_devices(k);
 
-                if (busy_cards(i) < CARDS && busy_cards(k) < CARDS && wants_i)
+                if (busy_devices(i) < CARDS && busy_devices(k) < CARDS && wants_i)
                     assert_true(score_at(harness, i) >= score_at(harness, k));
             }
         }
@@ -129,7 +129,7 @@ static void test_f46__a_node_that_fits_scores_above_one_that_does_not(void **sta
         apply(harness, s);
         ask_prioritize(harness, "a", buf_text(&names));
         for (unsigned i = 0; i < NODES; i++)
-            assert_int_equal(score_at(harness, i) > 0, busy_cards(i) < CARDS);
+            assert_int_equal(score_at(harness, i) > 0, busy_devices(i) < CARDS);
     }
 }
 
@@ -174,7 +174,7 @@ static void test_f46__the_same_input_gives_the_same_output(void **state)
     }
 }
 
-static void test_f46__pods_without_cards_get_equal_scores(void **state)
+static void test_f46__pods_without_devices_get_equal_scores(void **state)
 {
     AUTO(buf_clear) struct buf names;
     AUTO(harness_free) struct harness *harness = f46_new(&names);
@@ -193,7 +193,7 @@ int main(void)
         cmocka_unit_test(test_f46__a_node_that_fits_scores_above_one_that_does_not),
         cmocka_unit_test(test_f46__no_nodes_give_an_empty_list),
         cmocka_unit_test(test_f46__the_same_input_gives_the_same_output),
-        cmocka_unit_test(test_f46__pods_without_cards_get_equal_scores),
+        cmocka_unit_test(test_f46__pods_without_devices_get_equal_scores),
     };
 
     return cmocka_run_group_tests_name("field_cases_scores", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Field cases about which cards go together: F13 linked cards, F14 set sizes, F16 load before NUMA,
- * F17 uneven link lists.
+ * Field cases about which devices go together: F13 linked devices, F14 set sizes, F16 load before
+ * NUMA, F17 uneven link lists.
  */
 #include "support/harness.h"
 
@@ -9,15 +9,15 @@
 
 #define USE_DEVICES "topofit.io/use-devices"
 
-/* A pod of somebody else holds these cards of a node whole. */
-static void occupy(struct harness *harness, const char *node, device_mask cards)
+/* A pod of somebody else holds these devices of a node whole. */
+static void occupy(struct harness *harness, const char *node, device_mask taken)
 {
     json_t *devices = json_array();
     json_t *record;
     char *text;
 
-    for (; cards != 0; cards &= cards - 1) {
-        AUTO_FREE char *id = xasprintf("GPU-%s-%u", node, mask_first(cards));
+    for (; taken != 0; taken &= taken - 1) {
+        AUTO_FREE char *id = xasprintf("GPU-%s-%u", node, mask_first(taken));
 
         json_array_append_new(devices, json_pack("{s:s,s:i,s:i,s:i,s:s}", "id", id, "memoryMiB",
                                                  1000, "cores", 100, "slots", 1, "mode", "shared"));
@@ -30,18 +30,19 @@ static void occupy(struct harness *harness, const char *node, device_mask cards)
     json_decref(record);
 }
 
-/* Place a pod on one card, chosen by the test. */
-static void fill(struct harness *harness, const char *node, unsigned card, const char *wants)
+/* Place a pod on one device, chosen by the test. */
+static void fill(struct harness *harness, const char *node, unsigned device, const char *wants)
 {
-    AUTO_FREE char *id = xasprintf("GPU-%s-%u", node, card);
+    AUTO_FREE char *id = xasprintf("GPU-%s-%u", node, device);
     AUTO_FREE char *name = xasprintf("on-%s", id);
 
     api_pod(harness, name, wants, .annotations = {USE_DEVICES, id});
     place(harness, name, node);
-    assert_int_equal(card_of(harness, name), card);
+    assert_int_equal(device_of(harness, name), device);
 }
 
-/* --- F13: linked cards are not neighbours by number ------------------------------------------ */
+/* --- F13: linked devices are not neighbours by number ------------------------------------------
+ */
 
 #define F13_LINKS "0-2 1-3 4-5 6-7"
 static const device_mask f13_pairs[] = {0x05, 0x0a, 0x30, 0xc0};
@@ -75,9 +76,9 @@ static void test_f13__four_pods_get_the_four_fast_pairs(void **state)
 
         api_pod(harness, name, "gpu 2");
         place(harness, name, "n1");
-        assert_true(is_fast_pair(cards_of(harness, name)));
-        assert_int_equal(cards_of(harness, name) & taken, 0);
-        taken |= cards_of(harness, name);
+        assert_true(is_fast_pair(devices_of(harness, name)));
+        assert_int_equal(devices_of(harness, name) & taken, 0);
+        taken |= devices_of(harness, name);
     }
     assert_int_equal(taken, 0xff);
 }
@@ -96,20 +97,20 @@ static void test_f13__a_fast_pair_while_one_is_free_whatever_is_busy(void **stat
         for (size_t i = 0; i < ARRAY_LEN(f13_pairs); i++)
             has_pair = has_pair || (f13_pairs[i] & busy) == 0;
         place(harness, "a", "n1");
-        assert_int_equal(cards_of(harness, "a") & busy, 0);
-        assert_int_equal(is_fast_pair(cards_of(harness, "a")), has_pair);
+        assert_int_equal(devices_of(harness, "a") & busy, 0);
+        assert_int_equal(is_fast_pair(devices_of(harness, "a")), has_pair);
     }
 }
 
-static void test_f13__with_card_0_busy_one_of_the_other_three_pairs(void **state)
+static void test_f13__with_device_0_busy_one_of_the_other_three_pairs(void **state)
 {
     AUTO(harness_free) struct harness *harness = f13_new();
 
     (void)state;
     occupy(harness, "n1", 0x01);
     place(harness, "a", "n1");
-    assert_true(is_fast_pair(cards_of(harness, "a")));
-    assert_int_not_equal(cards_of(harness, "a"), 0x05);
+    assert_true(is_fast_pair(devices_of(harness, "a")));
+    assert_int_not_equal(devices_of(harness, "a"), 0x05);
 }
 
 static void
@@ -123,10 +124,11 @@ test_f13__without_a_fast_pair_soft_places_and_hard_refuses_with_a_link_reason(vo
     assert_contains(expect_refused(harness, "strict", "n1"), "topology");
     assert_string_not_equal(ask_bind(harness, "strict", "n1"), "");
     place(harness, "a", "n1");
-    assert_int_equal(mask_count(cards_of(harness, "a") & 0x53), 2);
+    assert_int_equal(mask_count(devices_of(harness, "a") & 0x53), 2);
 }
 
-/* --- F14: the chooser returns fewer or more cards than asked --------------------------------- */
+/* --- F14: the chooser returns fewer or more devices than asked ---------------------------------
+ */
 
 static void test_f14__an_odd_request_gets_the_strong_pair_and_one_more(void **state)
 {
@@ -138,13 +140,13 @@ static void test_f14__an_odd_request_gets_the_strong_pair_and_one_more(void **st
         api_node(harness, "n1", 5, 40960, .links = "0-1");
         api_pod(harness, "p", wants);
         place(harness, "p", "n1");
-        assert_int_equal(mask_count(cards_of(harness, "p")), count);
+        assert_int_equal(mask_count(devices_of(harness, "p")), count);
         if (count >= 2)
-            assert_int_equal(cards_of(harness, "p") & 0x3, 0x3);
+            assert_int_equal(devices_of(harness, "p") & 0x3, 0x3);
     }
 }
 
-static void test_f14__more_cards_than_the_node_has_are_refused(void **state)
+static void test_f14__more_devices_than_the_node_has_are_refused(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
 
@@ -157,7 +159,7 @@ static void test_f14__more_cards_than_the_node_has_are_refused(void **state)
 }
 
 static void
-test_f14__every_request_on_every_free_subset_gets_exactly_as_many_free_cards(void **state)
+test_f14__every_request_on_every_free_subset_gets_exactly_as_many_free_devices(void **state)
 {
     static char wants[8][8];
     AUTO(harness_free) struct harness *harness = harness_new();
@@ -167,18 +169,18 @@ test_f14__every_request_on_every_free_subset_gets_exactly_as_many_free_cards(voi
     api_node(harness, "n1", 8, 40960, .links = "0-1 0-2 1-2 3-4 5-6 6-7");
     for (unsigned count = 1; count <= 8; count++)
         snprintf(wants[count - 1], sizeof wants[0], "gpu %u", count);
-    for (device_mask free_cards = 1; free_cards < 0x100; free_cards++) {
-        occupy(harness, "n1", 0xff & ~free_cards);
+    for (device_mask free_devices = 1; free_devices < 0x100; free_devices++) {
+        occupy(harness, "n1", 0xff & ~free_devices);
         for (unsigned count = 1; count <= 8; count++) {
             api_pod(harness, "p", wants[count - 1]);
-            if (count > mask_count(free_cards)) {
+            if (count > mask_count(free_devices)) {
                 expect_refused(harness, "p", "n1");
                 assert_string_not_equal(ask_bind(harness, "p", "n1"), "");
                 refused++;
             } else {
                 place(harness, "p", "n1");
-                assert_int_equal(mask_count(cards_of(harness, "p")), count);
-                assert_int_equal(cards_of(harness, "p") & ~free_cards, 0);
+                assert_int_equal(mask_count(devices_of(harness, "p")), count);
+                assert_int_equal(devices_of(harness, "p") & ~free_devices, 0);
                 placed++;
             }
             api_delete_pod(harness, "p");
@@ -189,7 +191,8 @@ test_f14__every_request_on_every_free_subset_gets_exactly_as_many_free_cards(voi
     assert_int_equal(placed, 1024);
 }
 
-/* --- F16: card load must come before NUMA order for one card --------------------------------- */
+/* --- F16: device load must come before NUMA order for one device ---------------------------------
+ */
 
 static struct harness *f16_new(enum packing_policy device_packing)
 {
@@ -208,12 +211,12 @@ static struct harness *f16_new(enum packing_policy device_packing)
     return harness;
 }
 
-static void test_f16__load_decides_for_one_card(void **state)
+static void test_f16__load_decides_for_one_device(void **state)
 {
     static const struct {
         enum packing_policy policy;
         const char *node, *wants;
-        unsigned card;
+        unsigned device;
     } cases[] = {
         {PACKING_SPREAD, "n1", "gpu 1, mem 1000", 3},
         {PACKING_BINPACK, "n1", "gpu 1, mem 1000", 0},
@@ -230,7 +233,7 @@ static void test_f16__load_decides_for_one_card(void **state)
             harness->extender.options.policy.topology.mode = (enum topology_mode)mode;
             api_pod(harness, "a", cases[i].wants);
             place(harness, "a", cases[i].node);
-            assert_int_equal(card_of(harness, "a"), cases[i].card);
+            assert_int_equal(device_of(harness, "a"), cases[i].device);
         }
     }
 }
@@ -248,14 +251,14 @@ static void test_f16__ties_go_to_the_lowest_index_every_time(void **state)
             api_node(harness, "n1", 4, 20000);
             api_pod(harness, "a", "gpu 1, mem 1000");
             place(harness, "a", "n1");
-            assert_int_equal(card_of(harness, "a"), 0);
+            assert_int_equal(device_of(harness, "a"), 0);
         }
     }
 }
 
 /* --- F17: uneven or missing link lists ------------------------------------------------------- */
 
-/* The lists of cards 0, 1 and 2; card 3 has none, and there is no card 9. */
+/* The lists of devices 0, 1 and 2; device 3 has none, and there is no device 9. */
 #define F17_LINKS \
     "{\"links\":[{\"a\":0,\"b\":1,\"gbps\":50},{\"a\":0,\"b\":2,\"gbps\":50}," \
     "{\"a\":0,\"b\":3,\"gbps\":50},{\"a\":1,\"b\":0,\"gbps\":50},{\"a\":2,\"b\":0,\"gbps\":50}," \
@@ -285,7 +288,7 @@ static void test_f17__nodes_with_odd_link_lists_stay_usable(void **state)
             expect_kept(harness, pods[i], "n1 n2 n3", "n1 n2 n3");
             ask_prioritize(harness, pods[i], "n1 n2 n3");
             place(harness, pods[i], nodes[k]);
-            assert_int_equal(mask_count(cards_of(harness, pods[i])), i == 0 ? 2 : 4);
+            assert_int_equal(mask_count(devices_of(harness, pods[i])), i == 0 ? 2 : 4);
             ask_filter(harness, "two", "n1 n2 n3");
         }
     }
@@ -298,13 +301,13 @@ static void test_f17__a_link_told_by_one_end_counts_and_a_missing_one_is_the_slo
     (void)state;
     occupy(harness, "n1", 0x2);
     place(harness, "two", "n1");
-    assert_true(mask_has(cards_of(harness, "two"), 0)); /* 2-3 is in no list */
+    assert_true(mask_has(devices_of(harness, "two"), 0)); /* 2-3 is in no list */
     api_delete_pod(harness, "busy");
     api_delete_pod(harness, "two");
     occupy(harness, "n1", 0x6);
     api_pod(harness, "again", "gpu 2");
     place(harness, "again", "n1");
-    assert_int_equal(cards_of(harness, "again"), 0x9); /* only card 0 tells of 0-3 */
+    assert_int_equal(devices_of(harness, "again"), 0x9); /* only device 0 tells of 0-3 */
 }
 
 /* The annotations of a node, for a change by hand. */
@@ -350,7 +353,7 @@ static void turn_around(struct harness *harness, const char *node)
     watch_node(harness, node);
 }
 
-static void test_f17__the_order_of_cards_in_the_record_does_not_matter(void **state)
+static void test_f17__the_order_of_devices_in_the_record_does_not_matter(void **state)
 {
     (void)state;
     for (device_mask busy = 0; busy < 0xf; busy++) {
@@ -362,12 +365,12 @@ static void test_f17__the_order_of_cards_in_the_record_does_not_matter(void **st
         if (busy != 0)
             occupy(harness, "n1", busy);
         place(harness, "two", "n1");
-        before = cards_of(harness, "two");
+        before = devices_of(harness, "two");
         api_delete_pod(harness, "two");
         turn_around(harness, "n1");
         api_pod(harness, "two", "gpu 2");
         place(harness, "two", "n1");
-        assert_int_equal(cards_of(harness, "two"), before);
+        assert_int_equal(devices_of(harness, "two"), before);
     }
 }
 
@@ -397,18 +400,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f13__four_pods_get_the_four_fast_pairs),
         cmocka_unit_test(test_f13__a_fast_pair_while_one_is_free_whatever_is_busy),
-        cmocka_unit_test(test_f13__with_card_0_busy_one_of_the_other_three_pairs),
+        cmocka_unit_test(test_f13__with_device_0_busy_one_of_the_other_three_pairs),
         cmocka_unit_test(
             test_f13__without_a_fast_pair_soft_places_and_hard_refuses_with_a_link_reason),
         cmocka_unit_test(test_f14__an_odd_request_gets_the_strong_pair_and_one_more),
-        cmocka_unit_test(test_f14__more_cards_than_the_node_has_are_refused),
+        cmocka_unit_test(test_f14__more_devices_than_the_node_has_are_refused),
         cmocka_unit_test(
-            test_f14__every_request_on_every_free_subset_gets_exactly_as_many_free_cards),
-        cmocka_unit_test(test_f16__load_decides_for_one_card),
+            test_f14__every_request_on_every_free_subset_gets_exactly_as_many_free_devices),
+        cmocka_unit_test(test_f16__load_decides_for_one_device),
         cmocka_unit_test(test_f16__ties_go_to_the_lowest_index_every_time),
         cmocka_unit_test(test_f17__nodes_with_odd_link_lists_stay_usable),
         cmocka_unit_test(test_f17__a_link_told_by_one_end_counts_and_a_missing_one_is_the_slowest),
-        cmocka_unit_test(test_f17__the_order_of_cards_in_the_record_does_not_matter),
+        cmocka_unit_test(test_f17__the_order_of_devices_in_the_record_does_not_matter),
         cmocka_unit_test(test_f17__what_cannot_be_read_is_told_once_with_the_node),
     };
 

@@ -104,7 +104,7 @@ struct reference {
     struct ranked_node ranked;
 };
 
-/* The cards most preferred, the first on ties. */
+/* The devices most preferred, the first on ties. */
 static device_mask prefer(const struct harness *harness, const struct node_state *state,
                           device_mask candidates, unsigned count)
 {
@@ -226,7 +226,7 @@ static void test_topology_off__filter_and_prioritize_equal_gpufit_alone_byte_for
     assert_true(kept > CLUSTERS && refused > CLUSTERS);
 }
 
-static void test_topology_off__bind_takes_the_cards_that_packing_prefers(void **state)
+static void test_topology_off__bind_takes_the_devices_that_packing_prefers(void **state)
 {
     unsigned bound = 0;
 
@@ -240,7 +240,7 @@ static void test_topology_off__bind_takes_the_cards_that_packing_prefers(void **
             if (!nodes[i].ranked.kept)
                 continue;
             place(harness, "p", nodes[i].ranked.name);
-            assert_int_equal(cards_of(harness, "p"), nodes[i].set);
+            assert_int_equal(devices_of(harness, "p"), nodes[i].set);
             bound++;
             break;
         }
@@ -277,14 +277,14 @@ static void test_topology_off__a_pod_cannot_switch_it_on(void **state)
     api_pod(harness, "p", "gpu 2",
             .annotations = {"topofit.io/topology", "hard", "topofit.io/topology-max-tier", "0"});
     place(harness, "p", "n0");
-    assert_int_equal(cards_of(harness, "p"), 0x3);
+    assert_int_equal(devices_of(harness, "p"), 0x3);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_topology_off__filter_and_prioritize_equal_gpufit_alone_byte_for_byte),
-        cmocka_unit_test(test_topology_off__bind_takes_the_cards_that_packing_prefers),
+        cmocka_unit_test(test_topology_off__bind_takes_the_devices_that_packing_prefers),
         cmocka_unit_test(test_topology_off__nothing_depends_on_what_is_known_of_the_wiring),
         cmocka_unit_test(test_topology_off__a_pod_cannot_switch_it_on),
     };

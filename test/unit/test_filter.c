@@ -87,7 +87,7 @@ static void test_filter__a_node_sent_newer_than_the_cache_is_judged_by_what_it_s
                         json_string("{\"devices\":[{\"id\":\"GPU-n1-0\",\"memoryMiB\":16384},"
                                     "{\"id\":\"GPU-n1-1\",\"memoryMiB\":16384}]}"));
     harness->sends_nodes = true;
-    expect_kept(harness, "p", "n1", "n1"); /* the second card is idle */
+    expect_kept(harness, "p", "n1", "n1"); /* the second device is idle */
     harness->sends_nodes = false;
     expect_refused(harness, "p", "n1");
 }
@@ -201,7 +201,7 @@ static void test_filter__the_observer_is_told_nodes_by_reason(void **state)
     assert_int_equal(calls, 3);
 }
 
-static void test_filter__pods_without_cards_are_remembered_and_not_counted(void **state)
+static void test_filter__pods_without_devices_are_remembered_and_not_counted(void **state)
 {
     AUTO(harness_free) struct harness *harness = one_busy_node();
     AUTO(decision_clear) struct decision decision = {0};
@@ -249,7 +249,7 @@ int main(void)
         cmocka_unit_test(test_filter__the_last_decision_is_remembered_with_the_number_of_attempts),
         cmocka_unit_test(test_filter__a_bounded_number_of_refusals_is_remembered),
         cmocka_unit_test(test_filter__the_observer_is_told_nodes_by_reason),
-        cmocka_unit_test(test_filter__pods_without_cards_are_remembered_and_not_counted),
+        cmocka_unit_test(test_filter__pods_without_devices_are_remembered_and_not_counted),
         cmocka_unit_test(test_filter__has_no_effect_on_what_is_held),
     };
 

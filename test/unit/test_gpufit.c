@@ -190,7 +190,7 @@ static void test_gpufit_device__f38_a_device_of_no_size_is_never_given_out(void 
     }
 }
 
-static void test_gpufit_device__f07_exclusive_cores_and_whole_cards_against_sharers(void **state)
+static void test_gpufit_device__f07_exclusive_cores_and_whole_devices_against_sharers(void **state)
 {
     enum { A, B, C, D, E, F };
     static const struct wish pods[] = {
@@ -282,7 +282,7 @@ static struct judged judge(const struct node *node, const struct node_use *use, 
     return out;
 }
 
-static void test_gpufit_candidates__f02_counts_whole_cards(void **state)
+static void test_gpufit_candidates__f02_counts_whole_devices(void **state)
 {
     AUTO(node_unref_pointer) struct node *node = node_plain("n", 4, 16384, 10);
     struct node_use use = use_none(node);
@@ -405,9 +405,9 @@ int main(void)
         cmocka_unit_test(test_gpufit_device__names_each_obstacle),
         cmocka_unit_test(test_gpufit_device__the_order_of_obstacles_is_that_of_the_table),
         cmocka_unit_test(test_gpufit_device__f38_a_device_of_no_size_is_never_given_out),
-        cmocka_unit_test(test_gpufit_device__f07_exclusive_cores_and_whole_cards_against_sharers),
+        cmocka_unit_test(test_gpufit_device__f07_exclusive_cores_and_whole_devices_against_sharers),
         cmocka_unit_test(test_gpufit_device__counts_what_the_pod_itself_takes),
-        cmocka_unit_test(test_gpufit_candidates__f02_counts_whole_cards),
+        cmocka_unit_test(test_gpufit_candidates__f02_counts_whole_devices),
         cmocka_unit_test(test_gpufit_candidates__f44_never_is_told_from_not_now),
         cmocka_unit_test(test_gpufit_candidates__names_the_obstacle_of_most_devices),
         cmocka_unit_test(test_gpufit_candidates__leaves_room_for_devices_nobody_can_name),

@@ -242,7 +242,8 @@ static void test_gputopo_choose__says_when_the_search_was_cut_short(void **state
 /* --- single devices
  * --------------------------------------------------------------------------------------- */
 
-static void test_gputopo_choose__f16_spread_takes_the_emptiest_card_whatever_its_node(void **state)
+static void
+test_gputopo_choose__f16_spread_takes_the_emptiest_device_whatever_its_node(void **state)
 {
     static const int numa[] = {0, 0, 1, 1};
     static const uint16_t spread[] = {100, 300, 700, 900}, binpack[] = {900, 700, 300, 100};
@@ -464,7 +465,8 @@ int main(void)
         cmocka_unit_test(test_gputopo_choose__settles_what_is_equal_by_preference_then_position),
         cmocka_unit_test(test_gputopo_choose__is_exact_and_quick_on_64_devices),
         cmocka_unit_test(test_gputopo_choose__says_when_the_search_was_cut_short),
-        cmocka_unit_test(test_gputopo_choose__f16_spread_takes_the_emptiest_card_whatever_its_node),
+        cmocka_unit_test(
+            test_gputopo_choose__f16_spread_takes_the_emptiest_device_whatever_its_node),
         cmocka_unit_test(test_gputopo_choose__preference_first_comes_before_damage),
         cmocka_unit_test(test_gputopo_choose__takes_singles_from_the_domain_that_loses_no_group),
         cmocka_unit_test(test_gputopo_quality__is_the_share_of_the_best_bottleneck),

@@ -71,17 +71,17 @@ static struct link pair_and_quad(unsigned a, unsigned b)
     return graph_link((a < 2) == (b < 2) ? TIER_INTERCONNECT : TIER_CROSS, 0);
 }
 
-static struct link cards_of_two_nodes(unsigned a, unsigned b)
+static struct link devices_of_two_nodes(unsigned a, unsigned b)
 {
     return graph_link(a / 4 == b / 4 ? TIER_NUMA : TIER_CROSS, 0);
 }
 
-static struct link cards_in_order(unsigned a, unsigned b)
+static struct link devices_in_order(unsigned a, unsigned b)
 {
     return graph_link(a / 8 == b / 8 ? TIER_NUMA : TIER_CROSS, 0);
 }
 
-static struct link cards_interleaved(unsigned a, unsigned b)
+static struct link devices_interleaved(unsigned a, unsigned b)
 {
     return graph_link(a % 2 == b % 2 ? TIER_NUMA : TIER_CROSS, 0);
 }
@@ -101,7 +101,7 @@ static struct link bridges(unsigned a, unsigned b)
     return graph_link(a / 2 == b / 2 ? TIER_INTERCONNECT : TIER_NUMA, 0);
 }
 
-static struct link quad_and_cards(unsigned a, unsigned b)
+static struct link quad_and_devices(unsigned a, unsigned b)
 {
     return graph_link(a < 4 && b < 4 ? TIER_INTERCONNECT : TIER_NUMA, 0);
 }
@@ -169,10 +169,10 @@ static const struct golden goldens[] = {
     {"cliques 2+4", 6, NO_NUMAS, pair_and_quad, 2, 0, 99, 0x3, NULL},
     {"four quads, 6", 16, NO_NUMAS, quads_far, 6, 2, 38, 0x3f, NULL},
     {"four quads, 8", 16, NO_NUMAS, quads_far, 8, 2, 37, 0xff, NULL},
-    {"8 cards", 8, {0, 0, 0, 0, 1, 1, 1, 1}, cards_of_two_nodes, 4, 1, 64, 0xf, NULL},
-    {"16 cards in order", 16, NO_NUMAS, cards_in_order, 4, 1, 64, 0xf, NULL},
-    {"16 cards interleaved", 16, NO_NUMAS, cards_interleaved, 4, 1, 64, 0x55, "2/32: W1"},
-    {"16 cards interleaved, numa",
+    {"8 devices", 8, {0, 0, 0, 0, 1, 1, 1, 1}, devices_of_two_nodes, 4, 1, 64, 0xf, NULL},
+    {"16 devices in order", 16, NO_NUMAS, devices_in_order, 4, 1, 64, 0xf, NULL},
+    {"16 devices interleaved", 16, NO_NUMAS, devices_interleaved, 4, 1, 64, 0x55, "2/32: W1"},
+    {"16 devices interleaved, numa",
      16,
      {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
      NULL,
@@ -191,7 +191,7 @@ static const struct golden goldens[] = {
     {"4 bridges, 3", 8, NO_NUMAS, bridges, 3, 1, 67, 0x7, NULL},
     {"4 bridges, 4", 8, NO_NUMAS, bridges, 4, 1, 67, 0xf, NULL},
     {"clique and orphan", 4, {0, 0, 0, 0}, three_near, 1, 0, 99, 0x8, "1/74"},
-    {"quad and two cards", 6, NO_NUMAS, quad_and_cards, 1, 0, 99, 0x10, NULL},
+    {"quad and two devices", 6, NO_NUMAS, quad_and_devices, 1, 0, 99, 0x10, NULL},
     {"cliques 2+3", 5, NO_NUMAS, pair_and_quad, 1, 0, 99, 0x4, "breaks the pair: W5"},
     {"one fast pair", 4, NO_NUMAS, one_fast_pair, 2, 1, 64, 0x3, NULL},
     {"two joined quads", 8, NO_NUMAS, joined_cliques, 4, 0, 99, 0x55, NULL},
@@ -232,9 +232,9 @@ static void test_gputopo_choose__golden_reports_of_both_ends_are_merged(void **s
 /* --- W1 to W6: weak spots of TensorFusion
  * -------------------------------------------------------------- */
 
-static void test_gputopo_choose__w1_finds_the_numa_node_among_interleaved_cards(void **state)
+static void test_gputopo_choose__w1_finds_the_numa_node_among_interleaved_devices(void **state)
 {
-    struct topology_choice choice = ask(graph_make(16, NULL, cards_interleaved), 4, &hard);
+    struct topology_choice choice = ask(graph_make(16, NULL, devices_interleaved), 4, &hard);
 
     (void)state;
     assert_int_equal(choice.set, 0x55);
@@ -257,7 +257,7 @@ static void test_gputopo_choose__w3_equal_domains_are_settled_by_position(void *
         assert_int_equal(ask_domains(DOMAINS(4, 4), 4, &soft).set, 0xf);
 }
 
-static void test_gputopo_choose__w4_single_cards_pass_hard_mode_without_topology(void **state)
+static void test_gputopo_choose__w4_single_devices_pass_hard_mode_without_topology(void **state)
 {
     struct topology_rule rule = hard_up_to(TIER_INTERCONNECT);
 
@@ -288,10 +288,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gputopo_choose__golden_vectors),
         cmocka_unit_test(test_gputopo_choose__golden_reports_of_both_ends_are_merged),
-        cmocka_unit_test(test_gputopo_choose__w1_finds_the_numa_node_among_interleaved_cards),
+        cmocka_unit_test(test_gputopo_choose__w1_finds_the_numa_node_among_interleaved_devices),
         cmocka_unit_test(test_gputopo_choose__w2_finds_a_clique_inside_a_loose_cluster),
         cmocka_unit_test(test_gputopo_choose__w3_equal_domains_are_settled_by_position),
-        cmocka_unit_test(test_gputopo_choose__w4_single_cards_pass_hard_mode_without_topology),
+        cmocka_unit_test(test_gputopo_choose__w4_single_devices_pass_hard_mode_without_topology),
         cmocka_unit_test(test_gputopo_choose__w5_a_single_comes_from_the_three_not_the_pair),
         cmocka_unit_test(test_gputopo_choose__w6_max_tier_zero_means_zero),
     };

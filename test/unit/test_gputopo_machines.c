@@ -139,7 +139,7 @@ static void test_gputopo_choose__dual_switches_take_one_switch_then_one_socket(v
           {3, 130, "012 013 023 123 456 457 467 567"});
 }
 
-static void test_gputopo_choose__mixed_five_never_take_the_far_card(void **state)
+static void test_gputopo_choose__mixed_five_never_take_the_far_device(void **state)
 {
     CHECK(read_file("08-mixed-5-phb-node"), {2, 30, "12 34"}, {3, 70, "123 124 134 234"});
 }
@@ -150,7 +150,7 @@ static void test_gputopo_choose__bridged_a40_stay_in_one_socket(void **state)
           {4, 880, "0123 4567"});
 }
 
-static void test_gputopo_choose__three_cards_take_the_bridged_pair(void **state)
+static void test_gputopo_choose__three_devices_take_the_bridged_pair(void **state)
 {
     CHECK(read_file("20-3x-nv4-plus-single"), {2, 400, "01"});
 }
@@ -324,9 +324,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gputopo_choose__dgx1_takes_double_links_and_whole_quads),
         cmocka_unit_test(test_gputopo_choose__dual_switches_take_one_switch_then_one_socket),
-        cmocka_unit_test(test_gputopo_choose__mixed_five_never_take_the_far_card),
+        cmocka_unit_test(test_gputopo_choose__mixed_five_never_take_the_far_device),
         cmocka_unit_test(test_gputopo_choose__bridged_a40_stay_in_one_socket),
-        cmocka_unit_test(test_gputopo_choose__three_cards_take_the_bridged_pair),
+        cmocka_unit_test(test_gputopo_choose__three_devices_take_the_bridged_pair),
         cmocka_unit_test(test_gputopo_choose__two_xgmi_quads_are_kept_whole),
         cmocka_unit_test(test_gputopo_choose__two_metax_quads_are_kept_whole),
         cmocka_unit_test(test_gputopo_choose__torus_takes_a_row_a_column_or_a_square),

@@ -72,7 +72,7 @@ static void test_gputopo_choose__t02_refuses_two_across_nodes_unless_allowed(voi
     assert_true(ask_numa(NUMA(0, 1, 2, 3), 4, 2, &wide).satisfied);
 }
 
-static void test_gputopo_choose__t03_takes_the_lone_card_for_a_single(void **state)
+static void test_gputopo_choose__t03_takes_the_lone_device_for_a_single(void **state)
 {
     (void)state;
     assert_int_equal(ask_numa(NUMA(0, 0, 0, 1), 4, 1, &soft).set, 0x8);
@@ -143,8 +143,8 @@ static void test_gputopo_choose__t10_auto_uses_what_there_is(void **state)
     assert_false(ask(graph_make(0, NULL, NULL), 2, &hard).satisfied);
 }
 
-/* Departure: TensorFusion gives tier 3 and so refuses single cards in hard mode (W4). */
-static void test_gputopo_choose__t11_a_single_card_is_connected_to_itself(void **state)
+/* Departure: TensorFusion gives tier 3 and so refuses single devices in hard mode (W4). */
+static void test_gputopo_choose__t11_a_single_device_is_connected_to_itself(void **state)
 {
     struct topology_rule rule = hard_up_to(TIER_INTERCONNECT);
 
@@ -155,15 +155,16 @@ static void test_gputopo_choose__t11_a_single_card_is_connected_to_itself(void *
 }
 
 /* Departure in the tier only, as in T11. */
-static void test_gputopo_choose__t12_takes_the_card_nobody_knows_about(void **state)
+static void test_gputopo_choose__t12_takes_the_device_nobody_knows_about(void **state)
 {
     (void)state;
     assert_int_equal(ask_numa(NUMA(0, NO_NUMA), 2, 1, &hard).set, 0x2);
     assert_true(ask_numa(NUMA(0, NO_NUMA), 2, 1, &hard).satisfied);
 }
 
-/* T13 asks for 0 cards: here a caller's bug, see the contract. What is left is too few cards. */
-static void test_gputopo_choose__t13_too_few_cards_give_no_set(void **state)
+/* T13 asks for 0 devices: here a caller's bug, see the contract. What is left is too few devices.
+ */
+static void test_gputopo_choose__t13_too_few_devices_give_no_set(void **state)
 {
     struct topology_choice choice = ask_numa(NUMA(0, 0), 2, 3, &soft);
 
@@ -367,7 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gputopo_choose__t01_takes_two_of_one_numa_node),
         cmocka_unit_test(test_gputopo_choose__t02_refuses_two_across_nodes_unless_allowed),
-        cmocka_unit_test(test_gputopo_choose__t03_takes_the_lone_card_for_a_single),
+        cmocka_unit_test(test_gputopo_choose__t03_takes_the_lone_device_for_a_single),
         cmocka_unit_test(test_gputopo_choose__t04_takes_the_first_without_least_damage),
         cmocka_unit_test(test_gputopo_choose__t05_unknown_pairs_need_max_tier_unknown),
         cmocka_unit_test(test_gputopo_choose__t06_takes_the_tight_pair_and_keeps_the_four),
@@ -375,9 +376,9 @@ int main(void)
         cmocka_unit_test(test_gputopo_choose__t08_finds_ten_of_uneven_domains_exactly),
         cmocka_unit_test(test_gputopo_choose__t09_takes_six_of_one_domain),
         cmocka_unit_test(test_gputopo_choose__t10_auto_uses_what_there_is),
-        cmocka_unit_test(test_gputopo_choose__t11_a_single_card_is_connected_to_itself),
-        cmocka_unit_test(test_gputopo_choose__t12_takes_the_card_nobody_knows_about),
-        cmocka_unit_test(test_gputopo_choose__t13_too_few_cards_give_no_set),
+        cmocka_unit_test(test_gputopo_choose__t11_a_single_device_is_connected_to_itself),
+        cmocka_unit_test(test_gputopo_choose__t12_takes_the_device_nobody_knows_about),
+        cmocka_unit_test(test_gputopo_choose__t13_too_few_devices_give_no_set),
         cmocka_unit_test(test_gputopo_choose__t14_one_numa_node_scores_above_two),
         cmocka_unit_test(test_gputopo_choose__t15_two_of_a_clique_share_the_interconnect),
         cmocka_unit_test(test_gputopo_choose__t16_two_cliques_of_two),

@@ -46,7 +46,7 @@ static void assert_numa(const struct matrix *matrix, const char *list)
 /* --- as printed
  * ------------------------------------------------------------------------------------------- */
 
-/* Underlined header, tabs, padded cells, network cards, two NUMA columns, a legend. */
+/* Underlined header, tabs, padded cells, network devices, two NUMA columns, a legend. */
 static const char verbatim[] =
     "\t\x1b[4mGPU0\tGPU1\tNIC0\tNIC1\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m\r\n"
     "GPU0\t X \tNV18\tPIX\tSYS\t0-47,96-143\t0\t\tN/A\r\n"
@@ -107,7 +107,7 @@ static void test_matrix_read__finds_the_numa_node(void **state)
         {"GPU0 GPU1\nGPU0 X PIX\nGPU1 PIX X\n", "-1,-1"},
         /* MetaX has the node first */
         {"GPU0 GPU1 Node Affinity CPU Affinity\nGPU0 X MX 3 0-15\nGPU1 MX X 4 16-31\n", "3,4"},
-        /* network cards between */
+        /* network devices between */
         {"GPU0 GPU1 mlx5_0 mlx5_1 CPU Affinity NUMA Affinity\n"
          "GPU0 X PIX NODE SYS 0-3 1\nGPU1 PIX X SYS NODE 4-7 0\nmlx5_0 NODE SYS X SYS\n",
          "1,0"},

@@ -3,7 +3,8 @@
 
 #define CARD_MIB 40960
 
-/* Three nodes for a pod of two cards: linked, slow, and nobody knows; and one that is too small. */
+/* Three nodes for a pod of two devices: linked, slow, and nobody knows; and one that is too small.
+ */
 static struct harness *wired(void)
 {
     struct harness *harness = harness_new();
@@ -40,7 +41,7 @@ static void test_prioritize__tier_comes_before_packing(void **state)
     assert_int_equal(score_of(harness, "linked"), 10);
 }
 
-static void test_prioritize__a_fraction_joins_a_sharer_before_it_breaks_an_idle_card(void **state)
+static void test_prioritize__a_fraction_joins_a_sharer_before_it_breaks_an_idle_device(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
 
@@ -134,7 +135,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_prioritize__the_better_tier_scores_higher),
         cmocka_unit_test(test_prioritize__tier_comes_before_packing),
-        cmocka_unit_test(test_prioritize__a_fraction_joins_a_sharer_before_it_breaks_an_idle_card),
+        cmocka_unit_test(
+            test_prioritize__a_fraction_joins_a_sharer_before_it_breaks_an_idle_device),
         cmocka_unit_test(test_prioritize__does_not_depend_on_the_order_of_the_question),
         cmocka_unit_test(test_prioritize__nodes_that_were_sent_are_ranked_by_what_they_say),
         cmocka_unit_test(test_prioritize__a_pod_that_cannot_be_read_scores_0_everywhere),

@@ -12,7 +12,7 @@
     "GPU2 NODE NODE X    SYS  0\n" \
     "GPU3 SYS  SYS  SYS  X    1\n"
 
-/* n1 with four cards in four states, and n2 that has none. */
+/* n1 with four devices in four states, and n2 that has none. */
 static struct harness *lived_in(void)
 {
     struct harness *harness = harness_new();
@@ -85,7 +85,7 @@ static void expect_text(const json_t *json, const char *path, const char *text)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-static void test_view_nodes__counts_each_card_once_by_its_state(void **state)
+static void test_view_nodes__counts_each_device_once_by_its_state(void **state)
 {
     AUTO(harness_free) struct harness *harness = lived_in();
     json_t *view = list_json(harness, view_nodes);
@@ -118,7 +118,7 @@ static void test_view_nodes__the_table_has_a_line_for_each_node(void **state)
     assert_contains(text, "\nn2    -        0");
 }
 
-static void test_view_node__shows_who_holds_what_of_each_card(void **state)
+static void test_view_node__shows_who_holds_what_of_each_device(void **state)
 {
     AUTO(harness_free) struct harness *harness = lived_in();
     json_t *view = node_view(harness, "n1");
@@ -329,7 +329,7 @@ static void test_view_pod__one_that_is_not_known_is_an_error(void **state)
     assert_int_equal(err.code, ERR_NOT_FOUND);
 }
 
-static void test_view_pods__lists_those_that_ask_for_or_hold_cards(void **state)
+static void test_view_pods__lists_those_that_ask_for_or_hold_devices(void **state)
 {
     AUTO(harness_free) struct harness *harness = lived_in();
     json_t *view = list_json(harness, view_pods);
@@ -384,9 +384,9 @@ test_view_pod__a_binding_on_its_way_is_shown_before_the_watch_shows_the_pod(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_view_nodes__counts_each_card_once_by_its_state),
+        cmocka_unit_test(test_view_nodes__counts_each_device_once_by_its_state),
         cmocka_unit_test(test_view_nodes__the_table_has_a_line_for_each_node),
-        cmocka_unit_test(test_view_node__shows_who_holds_what_of_each_card),
+        cmocka_unit_test(test_view_node__shows_who_holds_what_of_each_device),
         cmocka_unit_test(test_view_node__shows_links_as_they_were_reported),
         cmocka_unit_test(test_view_node__says_what_could_not_be_read),
         cmocka_unit_test(test_view_node__a_contradiction_of_records_shows_as_a_conflict),
@@ -398,7 +398,7 @@ int main(void)
         cmocka_unit_test(test_view_pod__a_pod_that_only_filter_has_seen_is_shown),
         cmocka_unit_test(test_view_pod__an_unreadable_request_and_an_unreadable_record_are_told),
         cmocka_unit_test(test_view_pod__one_that_is_not_known_is_an_error),
-        cmocka_unit_test(test_view_pods__lists_those_that_ask_for_or_hold_cards),
+        cmocka_unit_test(test_view_pods__lists_those_that_ask_for_or_hold_devices),
         cmocka_unit_test(test_view_pod__a_binding_on_its_way_is_reserved_and_a_lost_one_unknown),
         cmocka_unit_test(
             test_view_pod__a_binding_on_its_way_is_shown_before_the_watch_shows_the_pod),

@@ -28,8 +28,9 @@ int quantity_parse_count(const char *text, uint64_t *out, struct error *err);
  * canonicalises 20000 that way). Ki Mi Gi Ti Pi Ei and M G T P E are bytes, rounded up to a MiB.
  *
  * out     0..INT64_MAX MiB; 0 only for a written zero
- * errors  ERR_INVALID for what is no quantity, negative, or without a unit not whole;
- *         ERR_LIMIT beyond the range
+ * errors  ERR_INVALID for what is no quantity, negative, or without a unit not whole, and for
+ *         less than 16 MiB in M G T P E: the API server writes 1000000 as "1M", so either may be
+ *         meant; ERR_LIMIT beyond the range
  * source  docs/concepts/requests.md#memory
  */
 int quantity_parse_mib(const char *text, uint64_t *out, struct error *err);

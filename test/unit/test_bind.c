@@ -155,6 +155,26 @@ static void test_bind__a_pod_nobody_knows_is_refused(void **state)
     expect_no_bind(harness, "stranger", "n1", "not known yet");
 }
 
+/* The watch knows no such pod, and filter saw the uid under another name. */
+static void test_bind__the_uid_of_a_pod_of_another_name_or_namespace_is_refused(void **state)
+{
+    static const char *const bodies[] = {
+        "{\"PodName\":\"q\",\"PodNamespace\":\"default\",\"PodUID\":\"uid-fresh\",\"Node\":\"n1\"}",
+        "{\"PodName\":\"fresh\",\"PodNamespace\":\"ml\",\"PodUID\":\"uid-fresh\",\"Node\":\"n1\"}",
+    };
+    AUTO(harness_free) struct harness *harness = held();
+
+    (void)state;
+    api_pod(harness, "fresh", "gpu 2", .unseen = true);
+    expect_kept(harness, "fresh", "n1", "n1");
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        AUTO_FREE char *error = ask_bind_body(harness, bodies[i]);
+
+        assert_contains(error, "a pod with another name");
+    }
+    assert_int_equal(harness->submitted, 0);
+}
+
 static void test_bind__pods_that_cannot_be_bound_any_more_are_refused(void **state)
 {
     AUTO(harness_free) struct harness *harness = held();
@@ -297,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_bind__a_pod_deleted_meanwhile_holds_nothing_whatever_the_answer),
         cmocka_unit_test(test_bind__all_four_names_are_needed),
         cmocka_unit_test(test_bind__a_pod_nobody_knows_is_refused),
+        cmocka_unit_test(test_bind__the_uid_of_a_pod_of_another_name_or_namespace_is_refused),
         cmocka_unit_test(test_bind__pods_that_cannot_be_bound_any_more_are_refused),
         cmocka_unit_test(test_bind__an_unknown_node_is_refused),
         cmocka_unit_test(test_bind__before_the_first_lists_nothing_is_bound),

@@ -85,6 +85,17 @@ static void test_explain_pod__the_table_has_indices_of_devices_and_scores(void *
     assert_contains(text, "\nslow    1      0,1   cross         fits");
 }
 
+static void test_explain_pod__the_table_tells_the_devices_of_each_container_apart(void **state)
+{
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    size_t kept;
+    AUTO_FREE char *text = explain(harness, "p", VIEW_TEXT, &kept);
+
+    (void)state;
+    assert_contains(text, " 1,3 + 0 ");
+    assert_contains(text, " 0,1 + 2 ");
+}
+
 static void test_explain_pod__an_unreadable_request_fits_nowhere_and_says_why(void **state)
 {
     AUTO(harness_free) struct harness *harness = four_nodes();
@@ -156,6 +167,7 @@ int main(void)
             test_explain_pod__shows_the_best_node_first_with_the_devices_of_each_container),
         cmocka_unit_test(test_explain_pod__names_the_reason_of_each_refused_node),
         cmocka_unit_test(test_explain_pod__the_table_has_indices_of_devices_and_scores),
+        cmocka_unit_test(test_explain_pod__the_table_tells_the_devices_of_each_container_apart),
         cmocka_unit_test(test_explain_pod__an_unreadable_request_fits_nowhere_and_says_why),
         cmocka_unit_test(test_explain_pod__a_pod_without_devices_fits_everywhere_in_both_formats),
         cmocka_unit_test(test_explain_pod__does_nothing),

@@ -42,7 +42,8 @@ static size_t decision_bytes(const struct decision *decision)
                  record->containers[i].device_count *
                      (sizeof(struct allocated_device) + DEVICE_ID_BYTES);
     for (size_t i = 0; i < decision->refusal_count; i++)
-        bytes += strlen(decision->refusals[i].detail) + sizeof decision->refusals[i];
+        bytes += strlen(decision->refusals[i].node) + strlen(decision->refusals[i].detail) +
+                 sizeof decision->refusals[i];
     return bytes;
 }
 

@@ -83,7 +83,6 @@ static void test_history_put__forgets_the_oldest(void **state)
     }
 }
 
-/* The old one of two namesakes is forgotten: the younger stays to be found by their name. */
 /* Names and texts come from outside: few long ones must not take what many short ones may. */
 static void test_history_put__is_bounded_in_bytes_as_well(void **state)
 {
@@ -105,6 +104,39 @@ static void test_history_put__is_bounded_in_bytes_as_well(void **state)
     assert_non_null(last);
 }
 
+/* 70 decisions of `count` refusals each; the first must be gone and the last there. */
+static void expect_refusals_are_counted(size_t count, const char *node, const char *detail)
+{
+    AUTO(free_history) struct history *history = history_new(&test_key);
+    AUTO(pod_unref_pointer) struct pod *last = NULL;
+
+    for (unsigned i = 0; i < 70; i++) {
+        AUTO_FREE char *uid = xasprintf("%u", i);
+        struct decision decision = {.pod = pod_new("default", uid, uid),
+                                    .refusals = xcalloc(count, sizeof *decision.refusals),
+                                    .refusal_count = count};
+
+        for (size_t k = 0; k < count; k++)
+            decision.refusals[k] = (struct refusal){xstrdup(node), REASON_MEMORY, xstrdup(detail)};
+        history_put(history, &decision);
+    }
+    assert_null(history_find_pod_by_uid(history, "0"));
+    last = history_find_pod_by_uid(history, "69");
+    assert_non_null(last);
+}
+
+static void test_history_put__counts_node_names_texts_and_refusals(void **state)
+{
+    AUTO_FREE char *mib = xcalloc((1u << 20) + 1, 1);
+
+    (void)state;
+    memset(mib, 'x', 1u << 20);
+    expect_refusals_are_counted(1, mib, "");
+    expect_refusals_are_counted(1, "n1", mib);
+    expect_refusals_are_counted((1u << 20) / sizeof(struct refusal), "", "");
+}
+
+/* The old one of two namesakes is forgotten: the younger stays to be found by their name. */
 static void test_history_put__forgetting_a_namesake_leaves_the_younger(void **state)
 {
     AUTO(free_history) struct history *history = history_new(&test_key);
@@ -157,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_history_put__a_namesake_begins_anew),
         cmocka_unit_test(test_history_put__forgets_the_oldest),
         cmocka_unit_test(test_history_put__is_bounded_in_bytes_as_well),
+        cmocka_unit_test(test_history_put__counts_node_names_texts_and_refusals),
         cmocka_unit_test(test_history_put__forgetting_a_namesake_leaves_the_younger),
         cmocka_unit_test(test_history__may_be_used_by_several_threads),
     };

@@ -250,6 +250,20 @@ static void test_view_pod__a_placed_pod_has_its_placement_and_no_reasons(void **
     json_decref(view);
 }
 
+static void test_view_pod__a_pod_nobody_asked_about_says_so(void **state)
+{
+    AUTO(harness_free) struct harness *harness = lived_in();
+    AUTO(buf_clear) struct buf text = buf_with_max(1 << 20);
+    struct error err = {0};
+
+    (void)state;
+    api_pod(harness, "fresh", "gpu 1");
+    assert_ok(view_pod(&harness->extender, "default", "fresh", (struct moment){0}, VIEW_TEXT, &text,
+                       &err),
+              &err);
+    assert_contains(buf_text(&text), "why:      not asked about yet\n");
+}
+
 static void test_view_pod__a_waiting_pod_has_a_reason_and_numbers_for_each_node(void **state)
 {
     AUTO(harness_free) struct harness *harness = lived_in();
@@ -393,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_view_node__a_record_copied_from_another_pod_tells_nothing),
         cmocka_unit_test(test_view_node__one_that_is_not_known_is_an_error),
         cmocka_unit_test(test_view_pod__a_placed_pod_has_its_placement_and_no_reasons),
+        cmocka_unit_test(test_view_pod__a_pod_nobody_asked_about_says_so),
         cmocka_unit_test(test_view_pod__a_waiting_pod_has_a_reason_and_numbers_for_each_node),
         cmocka_unit_test(test_view_pod__the_text_tells_the_same),
         cmocka_unit_test(test_view_pod__a_pod_that_only_filter_has_seen_is_shown),

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "topofit/api_call.h"
 #include "topofit/bind_job.h"
 #include "topofit/error.h"
 
@@ -58,33 +59,24 @@ void binder_free(struct binder *binder);
 int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t now_ms,
                   struct error *err);
 
-struct binder_request {
-    uint64_t id; /* to be named with the answer */
-    const char *path;
-    const char *body; /* of a POST; NULL for a GET. path and body: borrowed until the next call */
-    size_t body_length;
-    uint64_t timeout_ms;   /* an answer that takes longer is lost */
-    bool fresh_connection; /* the last answer was lost: do not reuse its connection */
-};
+/*
+ * Bindings may be sent as long as their time limit ends before until_ms; 0: none at present, as
+ * from the start UINT64_MAX: always. Jobs that would have to send one without it end, or go on
+ * being settled when an earlier one is in doubt. Looks at pods need no permission.
+ */
+void binder_permit(struct binder *binder, uint64_t until_ms);
 
 /*
  * The next request to send; it counts as in flight from now on. Also ends jobs whose deadline has
  * come. return false when there is none at present.
  */
-bool binder_next_request(struct binder *binder, uint64_t now_ms, struct binder_request *out);
+bool binder_next_request(struct binder *binder, uint64_t now_ms, struct api_request *out);
 
 /* When to ask again if no answer comes before; UINT64_MAX when there is nothing to do. */
 uint64_t binder_next_due_ms(const struct binder *binder);
 
-struct binder_answer {
-    int status;
-    unsigned retry_after_s; /* 0 when absent */
-    const char *body;
-    size_t body_length;
-};
-
 /* A complete answer. Ids of jobs that are done already are ignored, here and below. */
-void binder_on_answer(struct binder *binder, uint64_t id, const struct binder_answer *answer,
+void binder_on_answer(struct binder *binder, uint64_t id, const struct api_answer *answer,
                       uint64_t now_ms);
 
 /*

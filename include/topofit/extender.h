@@ -19,6 +19,7 @@
 #include "topofit/decide.h"
 #include "topofit/device_class.h"
 #include "topofit/history.h"
+#include "topofit/moment.h"
 
 /* Where Bindings go: the API server (edge) or memory (embedded mode). Never blocks. */
 struct bind_port {
@@ -51,12 +52,6 @@ struct extender {
     struct bind_port binder;
     struct observer observer;
     struct extender_options options;
-};
-
-/* Now, on both clocks: deadlines use the first, records for people the second. */
-struct moment {
-    uint64_t monotonic_ms;
-    uint64_t unix_ms;
 };
 
 /*

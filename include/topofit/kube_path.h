@@ -9,6 +9,7 @@
 #define TOPOFIT_KUBE_PATH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "topofit/buf.h"
 #include "topofit/kube_json.h"
@@ -31,7 +32,19 @@ void kube_path_watch(struct buf *out, enum kube_kind kind, const char *selector,
                      const char *version, unsigned timeout_s);
 
 void kube_path_pod(struct buf *out, const char *namespace, const char *name);
-void kube_path_binding(struct buf *out, const char *namespace, const char *name);
+
+/*
+ * The API server gives up a Binding that it could not execute within timeout_ms of its arrival, so
+ * that one that was delayed on its way cannot surprise us much later.
+ * source  k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go
+ */
+void kube_path_binding(struct buf *out, const char *namespace, const char *name,
+                       uint64_t timeout_ms);
+
+void kube_path_leases(struct buf *out, const char *namespace);
+void kube_path_lease(struct buf *out, const char *namespace, const char *name);
+void kube_path_events(struct buf *out, const char *namespace, const char *name); /* NULL: all */
+void kube_path_node(struct buf *out, const char *name);
 
 /* May the text stand in a path as the name of an object? (DNS subdomain, at most 253 characters.)
  */

@@ -31,6 +31,7 @@ struct binder *binder_new(size_t jobs_max, uint64_t seed)
     assert(jobs_max > 0);
     binder->attempts = xcalloc(jobs_max, sizeof *binder->attempts);
     binder->attempts_max = jobs_max;
+    binder->permitted_until_ms = UINT64_MAX;
     binder->jitter.state = seed;
     binder->path = buf_with_max(PATH_MAX_BYTES);
     return binder;
@@ -224,59 +225,99 @@ static bool is_waiting(const struct attempt *attempt)
     return attempt->step == POST_WANTED || attempt->step == GET_WANTED;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Half of what is left, so that a lost answer leaves time to ask what became of it. */
 static uint64_t timeout_ms(const struct attempt *attempt, uint64_t now_ms)
 {
     uint64_t left_ms = attempt->job->deadline_ms - now_ms;
     uint64_t half_ms = left_ms / 2 > ATTEMPT_MIN_MS ? left_ms / 2 : ATTEMPT_MIN_MS;
 
-    if (attempt->is_settling)
-        return SETTLE_TIMEOUT_MS;
-    return half_ms < left_ms ? half_ms : left_ms;
+    return attempt->is_settling ? SETTLE_TIMEOUT_MS : least(half_ms, left_ms);
+}
+
+void binder_permit(struct binder *binder, uint64_t until_ms)
+{
+    binder->permitted_until_ms = until_ms;
+}
+
+static bool is_permitted(const struct binder *binder, uint64_t now_ms)
+{
+    return now_ms < binder->permitted_until_ms &&
+           binder->permitted_until_ms - now_ms >= ATTEMPT_MIN_MS;
+}
+
+static void start_post(struct binder *binder, struct attempt *attempt, uint64_t now_ms,
+                       struct api_request *out)
+{
+    out->method = "POST";
+    out->body = buf_text(&attempt->body);
+    out->body_length = attempt->body.length;
+    out->timeout_ms = least(out->timeout_ms, binder->permitted_until_ms - now_ms);
+    kube_path_binding(&binder->path, attempt->job->namespace, attempt->job->name, out->timeout_ms);
+    attempt->step = POST_SENT;
+    attempt->posts++;
+    attempt->last_post_at_ms = now_ms;
+    binder->counters.posts++;
+}
+
+static void start_get(struct binder *binder, struct attempt *attempt, struct api_request *out)
+{
+    out->method = "GET";
+    kube_path_pod(&binder->path, attempt->job->namespace, attempt->job->name);
+    attempt->step = GET_SENT;
+    binder->counters.gets++;
 }
 
 static void start(struct binder *binder, struct attempt *attempt, uint64_t now_ms,
-                  struct binder_request *out)
+                  struct api_request *out)
 {
-    bool is_post = attempt->step == POST_WANTED;
-
     attempt->id = ++binder->last_id;
-    *out = (struct binder_request){
+    *out = (struct api_request){
         .id = attempt->id,
-        .body = is_post ? buf_text(&attempt->body) : NULL,
-        .body_length = is_post ? attempt->body.length : 0,
         .timeout_ms = timeout_ms(attempt, now_ms),
         .fresh_connection = attempt->last_was_lost,
     };
-    if (is_post) {
-        kube_path_binding(&binder->path, attempt->job->namespace, attempt->job->name);
-        attempt->posts++;
-        attempt->last_post_at_ms = now_ms;
-        binder->counters.posts++;
-    } else {
-        kube_path_pod(&binder->path, attempt->job->namespace, attempt->job->name);
-        binder->counters.gets++;
-    }
+    if (attempt->step == POST_WANTED)
+        start_post(binder, attempt, now_ms, out);
+    else
+        start_get(binder, attempt, out);
     out->path = buf_text(&binder->path);
-    attempt->step = is_post ? POST_SENT : GET_SENT;
     attempt->last_was_lost = false;
 }
 
-static void end_late_jobs(struct binder *binder, uint64_t now_ms)
+/* Why a job ends now, or NULL. */
+static const char *why_over(const struct binder *binder, const struct attempt *attempt,
+                            uint64_t now_ms)
+{
+    if (attempt->is_settling)
+        return NULL;
+    if (attempt->job->deadline_ms <= now_ms)
+        return "no answer from the API server in time";
+    if (attempt->step == POST_WANTED && !is_permitted(binder, now_ms))
+        return "this topofit is not the leader any more";
+    return NULL;
+}
+
+static void end_jobs(struct binder *binder, uint64_t now_ms)
 {
     for (size_t i = 0; i < binder->counters.in_flight;) {
         struct attempt *attempt = &binder->attempts[i];
+        const char *why = why_over(binder, attempt, now_ms);
 
-        if (!attempt->is_settling && attempt->job->deadline_ms <= now_ms)
-            give_up(binder, attempt, "no answer from the API server in time", now_ms);
+        if (why != NULL)
+            give_up(binder, attempt, why, now_ms);
         else
             i++; /* one that gave up is settling now, or gone: look at the place again */
     }
 }
 
-bool binder_next_request(struct binder *binder, uint64_t now_ms, struct binder_request *out)
+bool binder_next_request(struct binder *binder, uint64_t now_ms, struct api_request *out)
 {
-    end_late_jobs(binder, now_ms);
+    end_jobs(binder, now_ms);
     for (size_t i = 0; i < binder->counters.in_flight; i++) {
         struct attempt *attempt = &binder->attempts[i];
 
@@ -356,7 +397,7 @@ static struct attempt *find(struct binder *binder, uint64_t id)
 
 /* --- what arrives ---------------------------------------------------------------------------- */
 
-void binder_on_answer(struct binder *binder, uint64_t id, const struct binder_answer *answer,
+void binder_on_answer(struct binder *binder, uint64_t id, const struct api_answer *answer,
                       uint64_t now_ms)
 {
     struct attempt *attempt = find(binder, id);

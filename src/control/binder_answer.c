@@ -31,7 +31,7 @@ static const struct refusal *find_refusal(int status)
 }
 
 void binder_take_post_answer(struct binder *binder, struct attempt *attempt,
-                             const struct binder_answer *answer, uint64_t now_ms)
+                             const struct api_answer *answer, uint64_t now_ms)
 {
     const struct refusal *refusal = find_refusal(answer->status);
     bool was_refused_early = answer->status == 401 || answer->status == 429;
@@ -102,7 +102,7 @@ static void take_pod(struct binder *binder, struct attempt *attempt, const struc
 }
 
 void binder_take_get_answer(struct binder *binder, struct attempt *attempt,
-                            const struct binder_answer *answer, uint64_t now_ms)
+                            const struct api_answer *answer, uint64_t now_ms)
 {
     AUTO(kube_object_clear) struct kube_object object = {0};
     struct kube_status status = {0};

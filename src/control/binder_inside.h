@@ -32,6 +32,7 @@ struct binder {
     struct attempt *attempts; /* order of submission; the first `in_flight` are in use */
     size_t attempts_max;
     uint64_t last_id;
+    uint64_t permitted_until_ms;
     struct jitter jitter;
     struct buf path;
     struct binder_counters counters;
@@ -56,8 +57,8 @@ void binder_look(struct binder *binder, struct attempt *attempt, uint64_t now_ms
 
 /* What a complete answer to a POST or a GET means for the attempt. */
 void binder_take_post_answer(struct binder *binder, struct attempt *attempt,
-                             const struct binder_answer *answer, uint64_t now_ms);
+                             const struct api_answer *answer, uint64_t now_ms);
 void binder_take_get_answer(struct binder *binder, struct attempt *attempt,
-                            const struct binder_answer *answer, uint64_t now_ms);
+                            const struct api_answer *answer, uint64_t now_ms);
 
 #endif

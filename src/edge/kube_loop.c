@@ -164,7 +164,7 @@ static void on_bind_end(void *ctx, const struct error *failure, bool was_sent)
 {
     struct exchange *exchange = ctx;
     struct binder *binder = exchange->loop->binder;
-    struct binder_answer answer = {
+    struct api_answer answer = {
         .status = exchange->status,
         .retry_after_s = exchange->retry_after_s,
         .body = buf_text(&exchange->body),
@@ -178,7 +178,7 @@ static void on_bind_end(void *ctx, const struct error *failure, bool was_sent)
     exchange_free(exchange);
 }
 
-static void send_bind(struct kube_loop *loop, const struct binder_request *wanted)
+static void send_bind(struct kube_loop *loop, const struct api_request *wanted)
 {
     struct exchange *exchange = xcalloc(1, sizeof *exchange);
     struct kube_request request = {
@@ -231,7 +231,7 @@ static void take_queue(struct kube_loop *loop)
 
 static uint64_t drive_binds(struct kube_loop *loop)
 {
-    struct binder_request request;
+    struct api_request request;
 
     take_queue(loop);
     while (binder_next_request(loop->binder, clock_monotonic_ms(), &request))

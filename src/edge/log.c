@@ -5,6 +5,7 @@
 #include "topofit/buf.h"
 #include "topofit/clock.h"
 #include "topofit/mem.h"
+#include "topofit/moment.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Every value and key cut to its maximum, and each byte escaped to six, still fits. */
@@ -152,13 +152,9 @@ static void add_number(struct buf *line, enum log_format format, const char *key
 
 static void add_time(struct buf *line, enum log_format format, uint64_t unix_ms)
 {
-    time_t seconds = (time_t)(unix_ms / 1000);
-    struct tm utc;
-    char day[32], text[48];
+    char text[MOMENT_TEXT_BYTES];
 
-    gmtime_r(&seconds, &utc);
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(text, sizeof text, "%s.%03uZ", day, (unsigned)(unix_ms % 1000));
+    moment_write(unix_ms, 3, text);
     add_text(line, format, "time", text);
 }
 

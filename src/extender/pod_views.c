@@ -178,11 +178,11 @@ static json_t *pod_item(const struct pod_facts *facts)
 
 static void add_decision(const struct pod_facts *facts, json_t *document)
 {
-    char when[32];
+    char when[MOMENT_TEXT_BYTES];
 
     if (!facts->has_decision)
         return;
-    view_time(facts->decision.unix_ms, when);
+    moment_write(facts->decision.unix_ms, 0, when);
     json_object_set_new(
         document, "lastDecision",
         json_pack("{s:s,s:i,s:i,s:i}", "at", when, "considered", (int)facts->decision.considered,

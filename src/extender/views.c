@@ -6,18 +6,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define API_VERSION "debug.topofit.io/v1"
-
-void view_time(uint64_t unix_ms, char text[32])
-{
-    time_t seconds = (time_t)(unix_ms / 1000);
-    struct tm utc;
-
-    gmtime_r(&seconds, &utc);
-    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
 
 json_t *view_string(const char *text)
 {
@@ -30,9 +20,9 @@ json_t *view_string(const char *text)
 json_t *view_document(const char *kind, struct moment now)
 {
     json_t *document = json_object();
-    char when[32];
+    char when[MOMENT_TEXT_BYTES];
 
-    view_time(now.unix_ms, when);
+    moment_write(now.unix_ms, 0, when);
     json_object_set_new(document, "kind", json_string(kind));
     json_object_set_new(document, "apiVersion", json_string(API_VERSION));
     json_object_set_new(document, "generatedAt", json_string(when));

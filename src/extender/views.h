@@ -15,9 +15,6 @@ json_t *view_document(const char *kind, struct moment now);
 /* Write a document with an end of line, and drop the reference. */
 void view_write(json_t *steal_document, struct buf *out);
 
-/* RFC 3339 in UTC. */
-void view_time(uint64_t unix_ms, char text[32]);
-
 /* A string value that is always valid JSON, whatever the bytes. New reference. */
 json_t *view_string(const char *text);
 

@@ -3,6 +3,7 @@
 #include "topofit/kube_path.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define NAME_MAX_LENGTH 253
@@ -69,10 +70,45 @@ void kube_path_pod(struct buf *out, const char *namespace, const char *name)
     add_encoded(out, name);
 }
 
-void kube_path_binding(struct buf *out, const char *namespace, const char *name)
+void kube_path_binding(struct buf *out, const char *namespace, const char *name,
+                       uint64_t timeout_ms)
 {
     kube_path_pod(out, namespace, name);
-    buf_add_text(out, "/binding");
+    buf_addf(out, "/binding?timeout=%" PRIu64 "ms", timeout_ms);
+}
+
+void kube_path_leases(struct buf *out, const char *namespace)
+{
+    buf_reset(out);
+    buf_add_text(out, "/apis/coordination.k8s.io/v1/namespaces/");
+    add_encoded(out, namespace);
+    buf_add_text(out, "/leases");
+}
+
+void kube_path_lease(struct buf *out, const char *namespace, const char *name)
+{
+    kube_path_leases(out, namespace);
+    buf_add_byte(out, '/');
+    add_encoded(out, name);
+}
+
+void kube_path_events(struct buf *out, const char *namespace, const char *name)
+{
+    buf_reset(out);
+    buf_add_text(out, "/apis/events.k8s.io/v1/namespaces/");
+    add_encoded(out, namespace);
+    buf_add_text(out, "/events");
+    if (name == NULL)
+        return;
+    buf_add_byte(out, '/');
+    add_encoded(out, name);
+}
+
+void kube_path_node(struct buf *out, const char *name)
+{
+    buf_reset(out);
+    buf_add_text(out, "/api/v1/nodes/");
+    add_encoded(out, name);
 }
 
 bool kube_path_is_name(const char *text)

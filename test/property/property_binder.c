@@ -156,7 +156,7 @@ static void execute(struct world *world, struct message *message)
 
 /* --- the network ----------------------------------------------------------------------------- */
 
-static void transmit(struct world *world, const struct binder_request *request)
+static void transmit(struct world *world, const struct api_request *request)
 {
     bool is_lost = chance(world, world->losses);
     struct message *message = &world->messages[world->message_count++];
@@ -185,7 +185,7 @@ static void deliver(struct world *world)
 {
     for (size_t i = 0; i < world->message_count; i++) {
         struct message *message = &world->messages[i];
-        struct binder_answer answer = {.body = message->answer};
+        struct api_answer answer = {.body = message->answer};
 
         if (!message->is_executed && message->execute_ms <= world->now_ms)
             execute(world, message);
@@ -244,7 +244,7 @@ static void submit(struct world *world)
 static void run(uint64_t seed, unsigned *outcomes)
 {
     struct world world = {.jitter = {seed}, .now_ms = 1000, .losses = (unsigned)(seed % 8) * 8};
-    struct binder_request request;
+    struct api_request request;
 
     world.messages = xcalloc(MESSAGES_MAX, sizeof *world.messages);
     world.binder = binder_new(JOBS, seed);

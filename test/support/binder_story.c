@@ -64,7 +64,7 @@ void bind_story_free(struct bind_story **place)
 
 void reply(struct bind_story *story, int status, const char *body)
 {
-    struct binder_answer answer = {.status = status, .body = body, .body_length = strlen(body)};
+    struct api_answer answer = {.status = status, .body = body, .body_length = strlen(body)};
 
     binder_on_answer(story->binder, story->request.id, &answer, story->now_ms);
 }

@@ -19,7 +19,7 @@
 struct bind_story {
     struct binder *binder;
     uint64_t now_ms;
-    struct binder_request request; /* the last one */
+    struct api_request request; /* the last one */
     char path[512];
     bool is_post;
     unsigned done, settled;

@@ -19,7 +19,7 @@ static void test_submit__sends_one_binding_with_uid_and_annotations(void **state
     AUTO(bind_story_free) struct bind_story *story = bind_story_new();
 
     (void)state;
-    assert_string_equal(story->path, POD_PATH "/binding");
+    assert_string_equal(story->path, POD_PATH "/binding?timeout=3000ms");
     assert_contains(story->request.body, "\"uid\":\"uid-1\"");
     assert_contains(story->request.body, "\"" RECORD "\":\"ours\"");
     assert_contains(story->request.body, "\"devices.topofit.io/main\":\"GPU-0\"");
@@ -168,7 +168,7 @@ static void test_binding__that_was_not_executed_is_sent_again_after_a_wait(void 
 static void test_binding__waits_as_long_as_the_server_asks(void **state)
 {
     AUTO(bind_story_free) struct bind_story *story = bind_story_new();
-    struct binder_answer busy = {.status = 429, .retry_after_s = 3, .body = ""};
+    struct api_answer busy = {.status = 429, .retry_after_s = 3, .body = ""};
 
     (void)state;
     binder_on_answer(story->binder, story->request.id, &busy, story->now_ms);
@@ -386,6 +386,56 @@ static void test_free__ends_every_job_once(void **state)
     bind_story_free(&story);
 }
 
+static void test_permit__that_ends_before_a_binding_could_holds_it_back(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+
+    (void)state;
+    reply(story, 503, STATUS("503", "ServiceUnavailable"));
+    assert_true(next_request(story)); /* the look at the pod: there is no doubt afterwards */
+    assert_false(story->is_post);
+    binder_permit(story->binder, story->now_ms + 499);
+    reply(story, 200, POD("uid-1", "", ""));
+    assert_false(next_request(story));
+    expect_done(story, BIND_UNCLEAR, "not the leader");
+}
+
+static void test_permit__lost_before_anything_was_sent_fails_the_job(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+
+    (void)state;
+    binder_permit(story->binder, 0);
+    lose(story, false);
+    assert_false(next_request(story));
+    expect_done(story, BIND_FAILED, "not the leader");
+}
+
+static void test_permit__bounds_the_time_of_a_binding(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+
+    (void)state;
+    lose(story, false);
+    binder_permit(story->binder, story->now_ms + 2000);
+    assert_true(wait_for_request(story));
+    assert_true(story->is_post);
+    assert_int_equal(story->now_ms + story->request.timeout_ms, T0 + 2000);
+}
+
+static void test_permit__is_not_needed_to_find_out_about_an_earlier_binding(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+
+    (void)state;
+    binder_permit(story->binder, 0);
+    lose(story, true);
+    assert_true(next_request(story));
+    assert_false(story->is_post);
+    reply(story, 200, POD("uid-1", NOTED("ours"), ON("n0")));
+    expect_done(story, BIND_BOUND, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +443,10 @@ int main(void)
         cmocka_unit_test(test_submit__refuses_what_cannot_be_a_pod_or_a_node),
         cmocka_unit_test(test_submit__refuses_annotations_beyond_the_limit),
         cmocka_unit_test(test_submit__is_busy_when_all_places_are_taken),
+        cmocka_unit_test(test_permit__that_ends_before_a_binding_could_holds_it_back),
+        cmocka_unit_test(test_permit__lost_before_anything_was_sent_fails_the_job),
+        cmocka_unit_test(test_permit__bounds_the_time_of_a_binding),
+        cmocka_unit_test(test_permit__is_not_needed_to_find_out_about_an_earlier_binding),
         cmocka_unit_test(test_binding__answers_decide_as_captured),
         cmocka_unit_test(test_binding__is_looked_after_when_its_answer_leaves_a_doubt),
         cmocka_unit_test(test_binding__that_was_not_executed_is_sent_again_after_a_wait),

@@ -100,7 +100,7 @@ static void test_settle__goes_on_while_the_server_does_not_answer(void **state)
 static void test_settle__is_not_put_off_for_as_long_as_a_server_asks(void **state)
 {
     AUTO(bind_story_free) struct bind_story *story = unclear_story();
-    struct binder_answer day = {.status = 503, .retry_after_s = 4000000000u, .body = ""};
+    struct api_answer day = {.status = 503, .retry_after_s = 4000000000u, .body = ""};
     uint64_t asked_ms;
 
     (void)state;

@@ -20,8 +20,18 @@ static void test_paths__encode_everything_variable(void **state)
         "/api/v1/nodes?watch=1&allowWatchBookmarks=true&timeoutSeconds=301&resourceVersion=1%202");
     kube_path_pod(&path, "n/s", "p?d");
     assert_string_equal(buf_text(&path), "/api/v1/namespaces/n%2Fs/pods/p%3Fd");
-    kube_path_binding(&path, "ns", "pod.a-1");
-    assert_string_equal(buf_text(&path), "/api/v1/namespaces/ns/pods/pod.a-1/binding");
+    kube_path_binding(&path, "ns", "pod.a-1", 2500);
+    assert_string_equal(buf_text(&path),
+                        "/api/v1/namespaces/ns/pods/pod.a-1/binding?timeout=2500ms");
+    kube_path_lease(&path, "n/s", "topofit");
+    assert_string_equal(buf_text(&path),
+                        "/apis/coordination.k8s.io/v1/namespaces/n%2Fs/leases/topofit");
+    kube_path_events(&path, "n/s", NULL);
+    assert_string_equal(buf_text(&path), "/apis/events.k8s.io/v1/namespaces/n%2Fs/events");
+    kube_path_events(&path, "ns", "a?b");
+    assert_string_equal(buf_text(&path), "/apis/events.k8s.io/v1/namespaces/ns/events/a%3Fb");
+    kube_path_node(&path, "n/0");
+    assert_string_equal(buf_text(&path), "/api/v1/nodes/n%2F0");
 }
 
 static void test_is_name__takes_dns_names_only(void **state)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_call - a request to the API server and its answer, as the machines in control see them.
+ *
+ * A machine says which request it wants sent, and is told later either the complete answer or that
+ * it was lost. Plain data. Ids are chosen by the machine and never repeat within it.
+ */
+#ifndef TOPOFIT_API_CALL_H
+#define TOPOFIT_API_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topofit/kube_json.h"
+
+/* All strings are borrowed until the next call of the machine. */
+struct api_request {
+    uint64_t id;              /* to be named with the answer */
+    const char *method;       /* "GET", "POST", "PUT", "PATCH" */
+    const char *path;         /* with the query */
+    const char *content_type; /* of the body; NULL: application/json */
+    const char *body;         /* NULL when there is none */
+    size_t body_length;
+    uint64_t timeout_ms;   /* an answer that takes longer is lost */
+    bool fresh_connection; /* the last answer was lost: do not reuse its connection */
+};
+
+struct api_answer {
+    int status;
+    unsigned retry_after_s; /* of the header; 0 when absent */
+    const char *body;
+    size_t body_length;
+};
+
+/*
+ * What a failed answer says, whoever wrote it. See kube_refusal_read(). A Retry-After that only the
+ * body tells is not taken over into the answer.
+ */
+void api_answer_read_status(const struct api_answer *answer, struct kube_status *out);
+
+/* Did it do what was asked (2xx)? */
+bool api_answer_is_ok(const struct api_answer *answer);
+
+#endif

@@ -24,12 +24,14 @@ struct kube_client;
 struct kube_call; /* one request in flight */
 
 struct kube_request {
-    const char *path; /* with the query */
-    const char *body; /* of a POST; NULL makes it a GET. path and body are copied */
+    const char *path;   /* with the query */
+    const char *method; /* NULL: GET without a body, POST with one. HEAD is none of them */
+    const char *body;   /* or NULL */
     size_t body_length;
-    uint64_t timeout_ms;     /* for the whole call; 0: the caller minds the time */
-    size_t answer_max_bytes; /* a longer answer is a failure; 0: the caller counts */
-    bool fresh_connection;   /* do not reuse one */
+    const char *content_type; /* of the body; NULL: application/json. All texts are copied */
+    uint64_t timeout_ms;      /* for the whole call; 0: the caller minds the time */
+    size_t answer_max_bytes;  /* a longer answer is a failure; 0: the caller counts */
+    bool fresh_connection;    /* do not reuse one */
     void *ctx;
     void (*on_begin)(void *ctx, int status, unsigned retry_after_s); /* at most once */
     void (*on_bytes)(void *ctx, const char *bytes, size_t length);

@@ -43,7 +43,7 @@ struct kube_client {
 struct kube_call {
     struct kube_call *next, *previous;
     struct kube_client *client;
-    struct kube_request request; /* its path and body are gone once the call is set up */
+    struct kube_request request; /* its texts are gone once the call is set up */
     CURL *easy;
     struct curl_slist *headers;
     size_t answer_bytes;
@@ -165,7 +165,9 @@ static void set_headers(struct kube_call *call)
     add_header(call, "Accept", "application/json");
     add_header(call, "Expect", "");
     if (call->request.body != NULL)
-        add_header(call, "Content-Type", "application/json");
+        add_header(call, "Content-Type",
+                   call->request.content_type != NULL ? call->request.content_type
+                                                      : "application/json");
     if (client->token != NULL && strncmp(client->config->server, "https://", 8) == 0)
         add_header(call, "Authorization", bearer);
     if (client->config->tls_server_name != NULL)
@@ -244,6 +246,8 @@ static void set_exchange(struct kube_call *call)
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);
         curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body);
     }
+    if (request->method != NULL)
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS,
                      request->timeout_ms < LONG_MAX ? (long)request->timeout_ms : LONG_MAX);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "topofit/" TOPOFIT_VERSION);
@@ -287,6 +291,7 @@ struct kube_call *kube_client_send(struct kube_client *client, const struct kube
     set_tls(call);
     set_exchange(call);
     call->request.path = call->request.body = NULL;
+    call->request.method = call->request.content_type = NULL;
     call->next = client->calls;
     if (client->calls != NULL)
         client->calls->previous = call;

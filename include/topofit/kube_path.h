@@ -31,6 +31,14 @@ void kube_path_list(struct buf *out, enum kube_kind kind, const char *selector, 
 void kube_path_watch(struct buf *out, enum kube_kind kind, const char *selector,
                      const char *version, unsigned timeout_s);
 
+/* A watch that begins with all objects, as of now, and tells their end by a bookmark. */
+void kube_path_streamed_list(struct buf *out, enum kube_kind kind, const char *selector,
+                             unsigned timeout_s);
+
+/* A page of the list as it was at `version`; token as above. */
+void kube_path_list_at(struct buf *out, enum kube_kind kind, const char *selector,
+                       const char *version, unsigned limit, const char *token);
+
 void kube_path_pod(struct buf *out, const char *namespace, const char *name);
 
 /*

@@ -3,6 +3,7 @@
  * reflector - keeps a copy of all objects of one kind equal to the API server's.
  *
  * A state machine without I/O: list, then watch from there; when the position is lost, list again.
+ * A list is asked for as a stream (watch-list) where the server can do that, else in pages.
  * It is told what arrived and what time it is (monotonic ms, never going back), and says what it
  * wants done next. At most one request of it is in flight. Resource versions are opaque.
  *
@@ -37,6 +38,7 @@ struct reflector_sink {
 struct reflector_options {
     enum kube_kind kind;
     const char *selector; /* field selector or NULL; borrowed for the reflector's life */
+    bool streams_lists;   /* ask for streamed lists; a server that refuses is asked for pages */
     struct reflector_sink sink;
     uint64_t seed;
 };
@@ -61,6 +63,18 @@ struct reflector_counters {
 struct reflector;
 struct reflector *reflector_new(const struct reflector_options *options);
 void reflector_free(struct reflector *reflector);
+
+/*
+ * Forget the position: list again, at once. The list that comes is consistent, and was asked for
+ * after this call.
+ */
+void reflector_relist(struct reflector *reflector, uint64_t now_ms);
+
+/* When the list that the copy rests on was asked for; 0 before the first complete one. */
+uint64_t reflector_listed_ms(const struct reflector *reflector);
+
+/* The version that the copy stands at while a watch is open, else NULL. Borrowed. */
+const char *reflector_position(const struct reflector *reflector);
 
 /* What is to be done next. */
 enum reflector_action {

@@ -22,6 +22,7 @@
 #define WATCH_OVERTIME_MS 30000u /* beyond the time the server was given */
 #define WATCH_MIN_S 300u
 #define WATCH_MAX_S 600u
+#define STREAMS_BROKEN_MAX 2u /* then pages are tried */
 
 static const struct backoff_limits RETRY_LIMITS = {800, 30000, 120000};
 
@@ -40,6 +41,7 @@ struct reflector *reflector_new(const struct reflector_options *options)
     watch_stream_init(&r->stream, EVENT_MAX_BYTES);
     r->refusal = buf_with_max(REFUSAL_MAX_BYTES);
     r->path = buf_with_max(PATH_MAX_BYTES);
+    r->stage = options->streams_lists ? STREAMING : LISTING;
     snprintf(r->counters.problem, sizeof r->counters.problem, "%s: not listed yet",
              reflector_resource(r));
     return r;
@@ -67,10 +69,20 @@ static void replace_text(char **place, const char *text)
     *place = text != NULL ? xstrdup(text) : NULL;
 }
 
+/* A list whose pages expired is asked for as a whole; whoever cannot stream it, cannot. */
+static bool may_stream(const struct reflector *r)
+{
+    return r->options.streams_lists && !r->streams_refused && !r->one_page &&
+           r->streams_broken < STREAMS_BROKEN_MAX;
+}
+
 /* The next request goes out at send_at_ms; one that is still in flight is dropped. */
 void reflector_go_to(struct reflector *r, enum stage stage, uint64_t send_at_ms)
 {
-    if (stage == LISTING) {
+    if (r->stage == STREAMING)
+        r->streams_broken++;
+    if (stage != WATCHING) {
+        stage = may_stream(r) ? STREAMING : LISTING;
         replace_text(&r->continue_token, NULL);
         replace_text(&r->list_version, NULL);
     }
@@ -96,7 +108,7 @@ __attribute__((format(printf, 4, 5))) void reflector_fail(struct reflector *r, e
     vsnprintf(r->counters.problem, sizeof r->counters.problem, format, arguments);
     va_end(arguments);
     r->counters.errors++;
-    if (r->stage == WATCHING && stage == LISTING)
+    if (r->stage == WATCHING && stage != WATCHING)
         r->counters.relists++;
     reflector_go_to(r, stage, now_ms + (wait_ms > asked_ms ? wait_ms : asked_ms));
 }
@@ -118,15 +130,36 @@ void reflector_lose_position(struct reflector *r, uint64_t now_ms, const char *m
     reflector_go_to(r, LISTING, now_ms);
 }
 
+void reflector_relist(struct reflector *r, uint64_t now_ms)
+{
+    if (r->stage == WATCHING)
+        r->counters.relists++;
+    reflector_go_to(r, LISTING, now_ms);
+}
+
+uint64_t reflector_listed_ms(const struct reflector *r)
+{
+    return r->listed_ms;
+}
+
+const char *reflector_position(const struct reflector *r)
+{
+    return r->stage == WATCHING && r->exchange == READING ? r->version : NULL;
+}
+
 /* --- sending --------------------------------------------------------------------------------- */
+
+static void begin_list(struct reflector *r, uint64_t now_ms)
+{
+    r->options.sink.begin(r->options.sink.ctx);
+    r->list_began_ms = now_ms;
+    r->pages = 0;
+}
 
 static void start_list(struct reflector *r, uint64_t now_ms)
 {
-    if (r->continue_token == NULL) {
-        r->options.sink.begin(r->options.sink.ctx);
-        r->list_began_ms = now_ms;
-        r->pages = 0;
-    }
+    if (r->continue_token == NULL)
+        begin_list(r, now_ms);
     r->pages++;
     kube_list_reader_free(r->reader);
     r->reader = kube_list_reader_new(r->options.kind, reflector_take_item, r);
@@ -140,7 +173,12 @@ static void start_watch(struct reflector *r, uint64_t now_ms)
 
     watch_stream_reset(&r->stream);
     r->end_by_ms = now_ms + timeout_s * UINT64_C(1000) + WATCH_OVERTIME_MS;
-    kube_path_watch(&r->path, r->options.kind, r->options.selector, r->version, timeout_s);
+    if (r->stage == WATCHING) {
+        kube_path_watch(&r->path, r->options.kind, r->options.selector, r->version, timeout_s);
+        return;
+    }
+    begin_list(r, now_ms);
+    kube_path_streamed_list(&r->path, r->options.kind, r->options.selector, timeout_s);
 }
 
 static void start(struct reflector *r, uint64_t now_ms, struct reflector_wish *out)
@@ -185,7 +223,7 @@ static void watch_the_clock(struct reflector *r, uint64_t now_ms)
     /* A watch that never said a byte may stand at a version the server never had: list. */
     bool position_holds = r->stage == WATCHING && (r->exchange == SENT || r->body_bytes > 0);
 
-    if (r->stage == LISTING && now_ms - r->list_began_ms >= LIST_MAX_MS) {
+    if (r->stage != WATCHING && now_ms - r->list_began_ms >= LIST_MAX_MS) {
         r->last_was_lost = true;
         reflector_fail(r, LISTING, now_ms, "list of %s: not complete after %u s",
                        reflector_resource(r), LIST_MAX_MS / 1000);
@@ -210,7 +248,7 @@ static uint64_t next_due_ms(const struct reflector *r)
         return r->send_at_ms;
     if (is_unproven(r))
         return r->sent_ms + WATCH_SHORT_MS;
-    if (r->stage == LISTING && r->list_began_ms + LIST_MAX_MS < due_ms)
+    if (r->stage != WATCHING && r->list_began_ms + LIST_MAX_MS < due_ms)
         return r->list_began_ms + LIST_MAX_MS;
     return r->stage == WATCHING && r->end_by_ms < due_ms ? r->end_by_ms : due_ms;
 }
@@ -262,16 +300,17 @@ void reflector_on_bytes(struct reflector *r, const char *bytes, size_t length, u
 
 /* --- how an answer ends ---------------------------------------------------------------------- */
 
-static void end_list(struct reflector *r, uint64_t now_ms)
+void reflector_commit_list(struct reflector *r, char *steal_version)
 {
     r->options.sink.commit(r->options.sink.ctx);
     r->counters.lists++;
     r->counters.synced = true;
     free(r->version);
-    r->version = steal_ptr(&r->list_version);
+    r->version = steal_version;
+    r->listed_ms = r->list_began_ms;
     r->one_page = false;
+    r->streams_broken = 0;
     r->counters.problem[0] = '\0';
-    reflector_go_to(r, WATCHING, now_ms);
 }
 
 static void end_page(struct reflector *r, uint64_t now_ms)
@@ -287,7 +326,8 @@ static void end_page(struct reflector *r, uint64_t now_ms)
     if (r->list_version == NULL)
         r->list_version = steal_ptr(&meta.resource_version);
     if (meta.continue_token[0] == '\0') {
-        end_list(r, now_ms);
+        reflector_commit_list(r, steal_ptr(&r->list_version));
+        reflector_go_to(r, WATCHING, now_ms);
     } else if (r->pages >= LIST_PAGES_MAX ||
                (r->continue_token != NULL && strcmp(r->continue_token, meta.continue_token) == 0)) {
         reflector_fail(r, LISTING, now_ms, "list of %s: the pages do not end",
@@ -300,7 +340,10 @@ static void end_page(struct reflector *r, uint64_t now_ms)
 
 static void end_watch(struct reflector *r, uint64_t now_ms)
 {
-    if (watch_was_useful(r, now_ms))
+    if (r->stage == STREAMING)
+        reflector_fail(r, LISTING, now_ms, "list of %s: the stream ended before its last object",
+                       reflector_resource(r));
+    else if (watch_was_useful(r, now_ms))
         reflector_go_to(r, WATCHING, now_ms);
     else
         reflector_fail(r, WATCHING, now_ms, "watch of %s: ended at once, without an event",
@@ -319,23 +362,51 @@ static const char *advice(int status)
     return "";
 }
 
+/* The server was set back, to a backup say, and has not come as far yet as we had. */
+static bool is_ahead_of_server(const struct kube_status *status)
+{
+    return strstr(status->message, "Too large resource version") != NULL;
+}
+
+/* Is the position still good after a refusal? */
+static bool keeps_position(const struct reflector *r, const struct kube_status *status)
+{
+    bool is_overload_or_rights =
+        r->status >= 500 || r->status == 429 || r->status == 401 || r->status == 403;
+
+    return r->stage == WATCHING && is_overload_or_rights && !is_ahead_of_server(status);
+}
+
+/*
+ * Servers that cannot stream lists say so: 422, or 400 where they do not know the words. That is no
+ * failure: there are pages.
+ */
+static bool take_stream_refusal(struct reflector *r, uint64_t now_ms)
+{
+    if (r->stage != STREAMING || (r->status != 422 && r->status != 400))
+        return false;
+    r->streams_refused = true;
+    reflector_go_to(r, LISTING, now_ms);
+    return true;
+}
+
 static void end_refused(struct reflector *r, uint64_t now_ms)
 {
     bool is_watch = r->stage == WATCHING;
-    bool is_overload_or_rights =
-        r->status >= 500 || r->status == 429 || r->status == 401 || r->status == 403;
     struct kube_status status;
 
     kube_refusal_read(buf_text(&r->refusal), r->refusal.length, &status);
     if (status.retry_after_seconds > 0 && r->retry_after_s == 0)
         r->retry_after_s = (unsigned)status.retry_after_seconds;
+    if (take_stream_refusal(r, now_ms))
+        return;
     if (r->status == 410 && is_watch) {
         reflector_lose_position(r, now_ms, status.message);
     } else if (r->status == 410 && r->continue_token != NULL) {
         r->one_page = true;
         reflector_go_to(r, LISTING, now_ms);
     } else {
-        reflector_fail(r, is_watch && is_overload_or_rights ? WATCHING : LISTING, now_ms,
+        reflector_fail(r, keeps_position(r, &status) ? WATCHING : LISTING, now_ms,
                        "%s of %s: HTTP %d: %s%s", is_watch ? "watch" : "list",
                        reflector_resource(r), r->status, status.message, advice(r->status));
     }

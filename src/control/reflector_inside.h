@@ -13,7 +13,11 @@
 
 #define EVENT_MAX_BYTES (8u << 20) /* etcd keeps objects below 2 MB */
 
-enum stage { LISTING, WATCHING };
+enum stage {
+    LISTING = 0, /* in pages */
+    STREAMING,   /* a list that comes as the beginning of a watch */
+    WATCHING,
+};
 
 enum exchange {
     IDLE = 0,   /* nothing in flight; the next request goes out at send_at_ms */
@@ -40,12 +44,15 @@ struct reflector {
     int status;
     unsigned retry_after_s;
 
-    char *version;          /* position of the watch; NULL before the first list */
-    char *list_version;     /* position of the list's first page, or NULL */
-    char *continue_token;   /* of the next page, NULL for the first */
-    unsigned pages;         /* of this list, so far */
-    uint64_t list_began_ms; /* when its first page was asked for */
-    bool one_page;          /* pages expired under way: ask for everything at once */
+    char *version;           /* position of the watch; NULL before the first list */
+    char *list_version;      /* position of the list's first page, or NULL */
+    char *continue_token;    /* of the next page, NULL for the first */
+    unsigned pages;          /* of this list, so far */
+    uint64_t list_began_ms;  /* when its first page was asked for */
+    uint64_t listed_ms;      /* when the last complete list was asked for, or 0 */
+    bool one_page;           /* pages expired under way: ask for everything at once */
+    bool streams_refused;    /* the server does not stream lists */
+    unsigned streams_broken; /* streamed lists that came to nothing since the last complete list */
 
     struct kube_list_reader *reader;
     struct watch_stream stream;
@@ -58,6 +65,9 @@ const char *reflector_resource(const struct reflector *reflector);
 
 /* Go on with `stage` at send_at_ms; a request that is still in flight is dropped. */
 void reflector_go_to(struct reflector *reflector, enum stage stage, uint64_t send_at_ms);
+
+/* The list is complete, and the copy stands at `steal_version`. */
+void reflector_commit_list(struct reflector *reflector, char *steal_version);
 
 /* Something went wrong, the text says what: wait, then go on with `stage`. */
 void reflector_fail(struct reflector *reflector, enum stage stage, uint64_t now_ms,

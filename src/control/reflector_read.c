@@ -42,8 +42,31 @@ static void take_error(struct reflector *r, const struct kube_status *status, ui
     }
     if (status->retry_after_seconds > 0)
         r->retry_after_s = (unsigned)status->retry_after_seconds;
-    reflector_fail(r, status->code == 429 ? WATCHING : LISTING, now_ms, "watch of %s: %d %s: %s",
-                   reflector_resource(r), status->code, status->reason, status->message);
+    reflector_fail(r, status->code == 429 && r->stage == WATCHING ? WATCHING : LISTING, now_ms,
+                   "watch of %s: %d %s: %s", reflector_resource(r), status->code, status->reason,
+                   status->message);
+}
+
+/* The copy is complete, and the stream goes on as a watch. */
+static void end_streamed_list(struct reflector *r, const char *version)
+{
+    reflector_commit_list(r, xstrdup(version));
+    r->stage = WATCHING;
+    r->counters.watches++;
+    r->counters.watching = true;
+}
+
+static void take_listed_object(struct reflector *r, struct kube_event *event, uint64_t now_ms)
+{
+    const struct kube_meta *meta = kube_object_meta(&event->object);
+
+    if (event->type == KUBE_BOOKMARK && event->initial_events_end && meta->resource_version[0])
+        end_streamed_list(r, meta->resource_version);
+    else if (event->type == KUBE_DELETED)
+        reflector_fail(r, LISTING, now_ms, "list of %s: an object was deleted within the stream",
+                       reflector_resource(r));
+    else if (event->type != KUBE_BOOKMARK)
+        reflector_take_item(r, &event->object);
 }
 
 static void take_object(struct reflector *r, struct kube_event *event)
@@ -79,10 +102,12 @@ static void take_event(struct reflector *r, struct kube_event *event, uint64_t n
                            reflector_resource(r));
             return;
         }
-        take_object(r, event);
-        break;
+        __attribute__((fallthrough));
     case KUBE_BOOKMARK:
-        take_object(r, event);
+        if (r->stage == STREAMING)
+            take_listed_object(r, event, now_ms);
+        else
+            take_object(r, event);
         break;
     case KUBE_ERROR:
         take_error(r, &event->status, now_ms);

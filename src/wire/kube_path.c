@@ -61,6 +61,23 @@ void kube_path_watch(struct buf *out, enum kube_kind kind, const char *selector,
     add_parameter(out, '&', "resourceVersion", version);
 }
 
+void kube_path_streamed_list(struct buf *out, enum kube_kind kind, const char *selector,
+                             unsigned timeout_s)
+{
+    kube_path_watch(out, kind, selector, NULL, timeout_s);
+    buf_add_text(out, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+}
+
+void kube_path_list_at(struct buf *out, enum kube_kind kind, const char *selector,
+                       const char *version, unsigned limit, const char *token)
+{
+    kube_path_list(out, kind, selector, limit, token);
+    if (token != NULL) /* which carries the version */
+        return;
+    add_parameter(out, '&', "resourceVersion", version);
+    buf_add_text(out, "&resourceVersionMatch=Exact");
+}
+
 void kube_path_pod(struct buf *out, const char *namespace, const char *name)
 {
     buf_reset(out);

@@ -34,15 +34,30 @@ static void forget(void *ctx, struct kube_object *object)
     tell(ctx, "gone", object);
 }
 
-void story_replace(struct story *story, enum kube_kind kind, uint64_t seed)
+static void replace(struct story *story, enum kube_kind kind, uint64_t seed, bool streams_lists)
 {
     reflector_free(story->reflector);
     story->reflector = reflector_new(&(struct reflector_options){
         .kind = kind,
         .selector = kind == KUBE_POD ? "status.phase!=Failed" : NULL,
+        .streams_lists = streams_lists,
         .sink = {story, begin, item, commit, upsert, forget},
         .seed = seed,
     });
+}
+
+void story_replace(struct story *story, enum kube_kind kind, uint64_t seed)
+{
+    replace(story, kind, seed, false);
+}
+
+struct story *story_streaming(void)
+{
+    struct story *story = story_new();
+
+    replace(story, KUBE_POD, 42, true);
+    assert_int_equal(next(story), REFLECTOR_SEND);
+    return story;
 }
 
 struct story *story_new(void)

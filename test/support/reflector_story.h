@@ -29,6 +29,9 @@ void story_free(struct story **place);
 /* A reflector of another kind or seed in the place of the story's own. */
 void story_replace(struct story *story, enum kube_kind kind, uint64_t seed);
 
+/* A story whose reflector has asked for its first list as a stream. */
+struct story *story_streaming(void);
+
 /* A story that has its list (version 10) and a watch open that is older than a second. */
 struct story *story_watching(void);
 
@@ -64,6 +67,13 @@ void expect_request_after_backoff(struct story *story);
     "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\"," \
     "\"message\":\"the message\",\"reason\":\"" reason "\",\"code\":" code "}"
 #define ERROR_EVENT(reason, code) "{\"type\":\"ERROR\",\"object\":" STATUS(reason, code) "}\n"
+
+/* The bookmark behind the last object of a streamed list. */
+#define LIST_END(version) \
+    "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{" \
+    "\"resourceVersion\":\"" version \
+    "\",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}},\"spec\":{\"containers\":null}," \
+    "\"status\":{}}}\n"
 
 #define LIST_PATH "/api/v1/pods?limit=500&fieldSelector=status.phase%21%3DFailed"
 #define WATCH_PATH "/api/v1/pods?watch=1"

@@ -94,6 +94,37 @@ struct snapshot *cluster_snapshot(struct cluster *cluster);
 struct pod *cluster_find_pod(struct cluster *cluster, const char *namespace, const char *name);
 struct pod *cluster_find_pod_by_uid(struct cluster *cluster, const char *uid);
 
+/*
+ * The last change that could let a waiting pod fit (less in use, another inventory): its version,
+ * to compare with that of a snapshot; 0 when there was none.
+ *
+ * node  receives a copy of the name of its node or NULL; what it held before is freed.
+ */
+uint64_t cluster_freed(struct cluster *cluster, char **node);
+
+/* A device that came to be claimed by records which cannot all be true. All owned. */
+struct conflict {
+    char *node, *node_uid, *device;
+};
+void conflict_clear(struct conflict *conflict);
+
+/*
+ * Take the next conflict that nobody was told of; the caller clears it. return false when there is
+ * none. Few are kept: cluster_conflicts_seen() counts all there ever were.
+ */
+bool cluster_next_conflict(struct cluster *cluster, struct conflict *out);
+uint64_t cluster_conflicts_seen(struct cluster *cluster);
+
+/* A pod, and whether the ledger holds for it what it says. One reference each. */
+struct pod_picture {
+    struct pod *pod;
+    bool booked_right;
+};
+
+/* All pods (nodes) as the watch told them, in no order, to compare with what the server says. */
+struct pod_picture *cluster_picture_pods(struct cluster *cluster, size_t *count);
+struct node **cluster_picture_nodes(struct cluster *cluster, size_t *count);
+
 /* Copies of all holdings on a node (NULL: of all nodes), ordered by namespace and name. */
 struct holding_view *cluster_holdings(struct cluster *cluster, const char *node, size_t *count);
 void holding_views_free(struct holding_view *views, size_t count);

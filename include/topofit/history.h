@@ -32,6 +32,7 @@ struct refusal {
 struct decision {
     struct pod *pod; /* as sent by the scheduler */
     uint64_t unix_ms;
+    uint64_t version; /* of the snapshot it was made on */
     unsigned considered, kept;
     struct refusal *refusals; /* at most HISTORY_NODES_MAX */
     size_t refusal_count;
@@ -51,6 +52,12 @@ bool history_find(struct history *history, const char *namespace, const char *na
 
 /* The pod as the scheduler sent it last, by uid, with a reference; or NULL. */
 struct pod *history_find_pod_by_uid(struct history *history, const char *uid);
+
+/*
+ * The pods that fitted nowhere when they were last asked about, on a snapshot older than `version`:
+ * each with a reference for the caller, who frees the array as well.
+ */
+struct pod **history_waiting(struct history *history, uint64_t version, size_t *count);
 
 void decision_clear(struct decision *decision);
 

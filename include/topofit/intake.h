@@ -26,6 +26,8 @@ struct intake *intake_new(struct cluster *cluster, const struct class_table *cla
                           const struct intake_listener *listener);
 void intake_free(struct intake *intake);
 
+const struct class_table *intake_classes(const struct intake *intake);
+
 /* Where the reflectors of nodes and of pods put their objects. Valid as long as the intake. */
 struct reflector_sink intake_nodes(struct intake *intake);
 struct reflector_sink intake_pods(struct intake *intake);

@@ -65,13 +65,10 @@ struct reflector *reflector_new(const struct reflector_options *options);
 void reflector_free(struct reflector *reflector);
 
 /*
- * Forget the position: list again, at once. The list that comes is consistent, and was asked for
- * after this call.
+ * Forget the position: list again, at once, and drop a list that is under way. So the next one that
+ * is complete was asked for after this call.
  */
 void reflector_relist(struct reflector *reflector, uint64_t now_ms);
-
-/* When the list that the copy rests on was asked for; 0 before the first complete one. */
-uint64_t reflector_listed_ms(const struct reflector *reflector);
 
 /* The version that the copy stands at while a watch is open, else NULL. Borrowed. */
 const char *reflector_position(const struct reflector *reflector);

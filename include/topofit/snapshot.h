@@ -24,6 +24,7 @@ struct node_state {
 
 struct snapshot {
     unsigned references;
+    uint64_t version; /* of the youngest state there was when it was taken */
     size_t count;
     struct node_state *states[]; /* ordered by name */
 };

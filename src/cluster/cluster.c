@@ -43,6 +43,9 @@ void cluster_free(struct cluster *cluster)
     snapshot_unref(cluster->current);
     map_free(cluster->nodes, free_known_node);
     free(cluster->sorted_nodes);
+    free(cluster->freed_node);
+    for (size_t i = 0; i < cluster->conflict_count; i++)
+        conflict_clear(&cluster->conflicts[i]);
     map_free(cluster->pods_by_uid, NULL);
     map_free(cluster->pods, unref_pod);
     ledger_free(cluster->ledger);
@@ -67,11 +70,67 @@ static bool use_equal(const struct node_use *a, const struct node_use *b)
     return equal;
 }
 
+static bool is_less_used(const struct node_use *now, const struct node_use *before)
+{
+    bool less = now->unattributed < before->unattributed;
+
+    for (unsigned i = 0; !less && i < now->device_count; i++) {
+        const struct device_use *x = &now->devices[i], *y = &before->devices[i];
+
+        less = x->memory_mib < y->memory_mib || x->cores < y->cores || x->slots < y->slots ||
+               (y->conflicted && !x->conflicted);
+    }
+    return less;
+}
+
+/* Whatever changes about a node itself (health, wiring, labels) may be what a pod waits for. */
+static void note_freed(struct cluster *cluster, const struct node_state *before,
+                       const struct node_state *now)
+{
+    if (before != NULL && before->node == now->node && !is_less_used(&now->use, &before->use))
+        return;
+    cluster->freed_version = now->version;
+    free(cluster->freed_node);
+    cluster->freed_node = xstrdup(now->node->name);
+}
+
+static bool was_conflicted(const struct node_state *before, const struct device *device)
+{
+    for (unsigned i = 0; before != NULL && i < before->node->device_count; i++) {
+        if (strcmp(before->node->devices[i].id, device->id) == 0)
+            return before->use.devices[i].conflicted;
+    }
+    return false;
+}
+
+/* The first ones stand for all: who does not ask for them has them as the devices' state. */
+static void note_conflicts(struct cluster *cluster, const struct node_state *before,
+                           const struct node_state *now)
+{
+    for (unsigned i = 0; i < now->node->device_count; i++) {
+        const struct device *device = &now->node->devices[i];
+
+        if (!now->use.devices[i].conflicted || was_conflicted(before, device))
+            continue;
+        cluster->conflicts_seen++;
+        if (cluster->conflict_count == CONFLICTS_KEPT)
+            continue;
+        cluster->conflicts[cluster->conflict_count++] =
+            (struct conflict){.node = xstrdup(now->node->name),
+                              .node_uid = xstrdup(now->node->uid),
+                              .device = xstrdup(device->id)};
+    }
+}
+
 static void publish(struct cluster *cluster, struct known_node *known, struct node *steal_node,
                     const struct node_use *use)
 {
-    node_state_unref(known->state);
+    struct node_state *before = known->state;
+
     known->state = node_state_new(steal_node, use, ++cluster->last_version);
+    note_freed(cluster, before, known->state);
+    note_conflicts(cluster, before, known->state);
+    node_state_unref(before);
     snapshot_unref(steal_ptr(&cluster->current));
 }
 
@@ -249,6 +308,7 @@ struct snapshot *cluster_snapshot(struct cluster *cluster)
         sort_nodes(cluster);
     count = map_count(cluster->nodes);
     cluster->current = snapshot_new(count);
+    cluster->current->version = cluster->last_version;
     for (size_t i = 0; i < count; i++)
         snapshot_add(cluster->current, cluster->sorted_nodes[i]->state);
     return snapshot_ref(cluster->current);
@@ -294,6 +354,37 @@ struct pod **cluster_pods(struct cluster *cluster, size_t *count)
     if (*count > 0)
         qsort(pods, *count, sizeof *pods, compare_pods);
     return pods;
+}
+
+uint64_t cluster_freed(struct cluster *cluster, char **node)
+{
+    LOCK(cluster);
+    free(*node);
+    *node = cluster->freed_node != NULL ? xstrdup(cluster->freed_node) : NULL;
+    return cluster->freed_version;
+}
+
+void conflict_clear(struct conflict *conflict)
+{
+    free(conflict->node);
+    free(conflict->node_uid);
+    free(conflict->device);
+    *conflict = (struct conflict){0};
+}
+
+bool cluster_next_conflict(struct cluster *cluster, struct conflict *out)
+{
+    LOCK(cluster);
+    if (cluster->conflict_count == 0)
+        return false;
+    *out = cluster->conflicts[--cluster->conflict_count];
+    return true;
+}
+
+uint64_t cluster_conflicts_seen(struct cluster *cluster)
+{
+    LOCK(cluster);
+    return cluster->conflicts_seen;
 }
 
 /* --- checking -------------------------------------------------------------------------------- */

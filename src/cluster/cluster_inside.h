@@ -12,6 +12,8 @@
 
 #include <pthread.h>
 
+#define CONFLICTS_KEPT 16
+
 struct known_node {
     struct node_state *state; /* one reference */
     uint64_t list_number;     /* of the last list of nodes that showed it */
@@ -32,6 +34,11 @@ struct cluster {
     uint64_t list_number;      /* lists of pods announced so far */
     uint64_t node_list_number; /* lists of nodes so far */
     bool nodes_listed, pods_listed;
+    uint64_t freed_version; /* of the last state that could let a waiting pod fit, or 0 */
+    char *freed_node;       /* whose it was */
+    struct conflict conflicts[CONFLICTS_KEPT]; /* not told yet */
+    size_t conflict_count;
+    uint64_t conflicts_seen;
 };
 
 static inline void cluster_unlock(struct cluster **cluster)

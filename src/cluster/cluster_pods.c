@@ -155,6 +155,51 @@ void cluster_announce_pod_list(struct cluster *cluster)
     cluster->list_number++;
 }
 
+/* --- pictures -------------------------------------------------------------------------------- */
+
+/* Does the ledger hold what hold() would enter? An unbound pod may have a booking of ours. */
+static bool is_booked_right(const struct cluster *cluster, const struct pod *pod)
+{
+    const struct holding *holding = ledger_find(cluster->ledger, pod->uid);
+    bool recorded = has_valid_record(pod);
+    unsigned unattributed = recorded ? 0 : count_unattributed(pod);
+
+    if (!pod_holds_devices(pod))
+        return holding == NULL || (!pod->finished && !holding->told);
+    if (!recorded && unattributed == 0)
+        return holding == NULL;
+    return holding != NULL && strcmp(holding->node, pod->node) == 0 &&
+           holding->has_allocation == recorded && holding->unattributed == unattributed &&
+           (!recorded || allocation_equal(&holding->allocation, &pod->record));
+}
+
+struct pod_picture *cluster_picture_pods(struct cluster *cluster, size_t *count)
+{
+    struct map_cursor at = {0};
+    struct pod_picture *pictures;
+
+    LOCK(cluster);
+    pictures = xcalloc(map_count(cluster->pods) + 1, sizeof *pictures);
+    *count = 0;
+    while (map_next(cluster->pods, &at))
+        pictures[(*count)++] =
+            (struct pod_picture){pod_ref(at.value), is_booked_right(cluster, at.value)};
+    return pictures;
+}
+
+struct node **cluster_picture_nodes(struct cluster *cluster, size_t *count)
+{
+    struct map_cursor at = {0};
+    struct node **nodes;
+
+    LOCK(cluster);
+    nodes = xcalloc(map_count(cluster->nodes) + 1, sizeof *nodes);
+    *count = 0;
+    while (map_next(cluster->nodes, &at))
+        nodes[(*count)++] = node_ref(((const struct known_node *)at.value)->state->node);
+    return nodes;
+}
+
 /* --- lists ----------------------------------------------------------------------------------- */
 
 /*

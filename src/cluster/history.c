@@ -180,3 +180,21 @@ struct pod *history_find_pod_by_uid(struct history *history, const char *uid)
     pthread_mutex_unlock(&history->lock);
     return pod;
 }
+
+struct pod **history_waiting(struct history *history, uint64_t version, size_t *count)
+{
+    struct map_cursor at = {0};
+    struct pod **pods;
+
+    pthread_mutex_lock(&history->lock);
+    pods = xcalloc(map_count(history->by_uid) + 1, sizeof *pods);
+    *count = 0;
+    while (map_next(history->by_uid, &at)) {
+        const struct decision *decision = at.value;
+
+        if (decision->kept == 0 && decision->considered > 0 && decision->version < version)
+            pods[(*count)++] = pod_ref(decision->pod);
+    }
+    pthread_mutex_unlock(&history->lock);
+    return pods;
+}

@@ -28,6 +28,11 @@ struct intake *intake_new(struct cluster *cluster, const struct class_table *cla
     return intake;
 }
 
+const struct class_table *intake_classes(const struct intake *intake)
+{
+    return intake->classes;
+}
+
 /* A node as the model knows it; its problem is told if it is new. */
 static struct node *understand_node(struct intake *intake, const struct kube_object *object)
 {

@@ -137,11 +137,6 @@ void reflector_relist(struct reflector *r, uint64_t now_ms)
     reflector_go_to(r, LISTING, now_ms);
 }
 
-uint64_t reflector_listed_ms(const struct reflector *r)
-{
-    return r->listed_ms;
-}
-
 const char *reflector_position(const struct reflector *r)
 {
     return r->stage == WATCHING && r->exchange == READING ? r->version : NULL;
@@ -307,7 +302,6 @@ void reflector_commit_list(struct reflector *r, char *steal_version)
     r->counters.synced = true;
     free(r->version);
     r->version = steal_version;
-    r->listed_ms = r->list_began_ms;
     r->one_page = false;
     r->streams_broken = 0;
     r->counters.problem[0] = '\0';

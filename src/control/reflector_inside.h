@@ -44,12 +44,12 @@ struct reflector {
     int status;
     unsigned retry_after_s;
 
-    char *version;           /* position of the watch; NULL before the first list */
-    char *list_version;      /* position of the list's first page, or NULL */
-    char *continue_token;    /* of the next page, NULL for the first */
-    unsigned pages;          /* of this list, so far */
-    uint64_t list_began_ms;  /* when its first page was asked for */
-    uint64_t listed_ms;      /* when the last complete list was asked for, or 0 */
+    char *version;          /* position of the watch; NULL before the first list */
+    char *list_version;     /* position of the list's first page, or NULL */
+    char *continue_token;   /* of the next page, NULL for the first */
+    unsigned pages;         /* of this list, so far */
+    uint64_t list_began_ms; /* when its first page was asked for */
+
     bool one_page;           /* pages expired under way: ask for everything at once */
     bool streams_refused;    /* the server does not stream lists */
     unsigned streams_broken; /* streamed lists that came to nothing since the last complete list */

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reconciler - holds our memory against what the API server has, from time to time. */
+#include "topofit/reconciler.h"
+
+#include "topofit/buf.h"
+#include "topofit/dialect.h"
+#include "topofit/jitter.h"
+#include "topofit/kube_path.h"
+#include "topofit/kube_refusal.h"
+#include "topofit/map.h"
+#include "topofit/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_LIMIT 500
+#define PAGES_MAX 10000u
+#define PATH_MAX_BYTES (64u << 10)
+#define REFUSAL_MAX_BYTES (64u << 10)
+#define TIMEOUT_MS 60000u /* of a page */
+#define RETRY_MS 30000u   /* after a comparison that could not be completed */
+
+/* What is compared, one after the other. */
+enum step { COMPARE_NODES = 0, COMPARE_PODS, STEPS };
+
+/* Which version our memory is of: for the differences, and since the texts need both. */
+struct known {
+    struct node *node; /* one of the two */
+    struct pod *pod;
+    bool booked_right;
+    bool listed; /* the server has it too */
+};
+
+struct reconciler {
+    struct reconciler_options options;
+    struct reconciler_counters counters;
+    struct reconciler_report report, next_report; /* the last, and the one under way */
+    struct jitter jitter;
+    uint64_t due_ms;
+    bool asked;
+
+    bool running;
+    enum step step;
+    struct map *known;       /* struct known by "uid", owned: the picture of this step */
+    size_t different_before; /* differences of this comparison before this step */
+    char *version;           /* of the picture */
+    char *continue_token;
+    unsigned pages;
+    uint64_t last_id, sent_id; /* of the request in flight, or 0 */
+    int status;
+    struct kube_list_reader *reader;
+    struct buf path, refusal;
+};
+
+struct reconciler *reconciler_new(const struct reconciler_options *options)
+{
+    struct reconciler *r = xcalloc(1, sizeof *r);
+
+    r->options = *options;
+    r->jitter.state = options->seed;
+    r->due_ms = UINT64_MAX;
+    r->path = buf_with_max(PATH_MAX_BYTES);
+    r->refusal = buf_with_max(REFUSAL_MAX_BYTES);
+    return r;
+}
+
+static void free_known(void *value)
+{
+    struct known *known = value;
+
+    node_unref(known->node);
+    pod_unref(known->pod);
+    free(known);
+}
+
+static void drop_picture(struct reconciler *r)
+{
+    map_free(r->known, free_known);
+    r->known = NULL;
+    kube_list_reader_free(r->reader);
+    r->reader = NULL;
+    free(steal_ptr(&r->version));
+    free(steal_ptr(&r->continue_token));
+}
+
+void reconciler_free(struct reconciler *r)
+{
+    if (r == NULL)
+        return;
+    drop_picture(r);
+    buf_clear(&r->path);
+    buf_clear(&r->refusal);
+    free(r);
+}
+
+void reconciler_ask(struct reconciler *r)
+{
+    r->asked = true;
+}
+
+/* --- differences ----------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void differ(struct reconciler *r, const char *format,
+                                                         ...)
+{
+    struct reconciler_report *report = &r->next_report;
+    va_list arguments;
+
+    if (report->difference_count < RECONCILER_DIFFERENCES_MAX) {
+        va_start(arguments, format);
+        vsnprintf(report->differences[report->difference_count], sizeof report->differences[0],
+                  format, arguments);
+        va_end(arguments);
+    }
+    report->difference_count++;
+}
+
+static bool pod_differs(const struct pod *a, const struct pod *b)
+{
+    return strcmp(a->node, b->node) != 0 || a->finished != b->finished ||
+           a->deleting != b->deleting || a->init_done != b->init_done || a->gated != b->gated ||
+           !pod_same_record(a, b);
+}
+
+static void compare_pod(struct reconciler *r, const struct pod *pod)
+{
+    struct known *known = map_get(r->known, pod->uid);
+
+    r->next_report.pods++;
+    if (known == NULL) {
+        differ(r, "pod %s/%s: not in memory", pod->namespace, pod->name);
+        return;
+    }
+    known->listed = true;
+    if (pod_differs(known->pod, pod))
+        differ(r, "pod %s/%s: another state in memory", pod->namespace, pod->name);
+    else if (!known->booked_right)
+        differ(r, "pod %s/%s: the ledger does not hold what its record says", pod->namespace,
+               pod->name);
+}
+
+static void compare_node(struct reconciler *r, const struct node *node)
+{
+    struct known *known = map_get(r->known, node->name);
+
+    r->next_report.nodes++;
+    if (known == NULL) {
+        differ(r, "node %s: not in memory", node->name);
+        return;
+    }
+    known->listed = true;
+    if (!node_equal(known->node, node))
+        differ(r, "node %s: another state in memory", node->name);
+}
+
+static void take_item(void *ctx, struct kube_object *object)
+{
+    struct reconciler *r = ctx;
+
+    if (object->kind == KUBE_POD) {
+        struct pod *pod = dialect_pod(&object->pod, r->options.classes);
+
+        compare_pod(r, pod);
+        pod_unref(pod);
+    } else {
+        struct node *node = dialect_node(&object->node, r->options.classes);
+
+        compare_node(r, node);
+        node_unref(node);
+    }
+}
+
+static void tell_unlisted(struct reconciler *r)
+{
+    struct map_cursor at = {0};
+
+    while (map_next(r->known, &at)) {
+        const struct known *known = at.value;
+
+        if (known->listed)
+            continue;
+        if (known->pod != NULL)
+            differ(r, "pod %s/%s: in memory only", known->pod->namespace, known->pod->name);
+        else
+            differ(r, "node %s: in memory only", known->node->name);
+    }
+}
+
+/* --- a step ---------------------------------------------------------------------------------- */
+
+static struct reflector *reflector_of(const struct reconciler *r)
+{
+    return r->step == COMPARE_PODS ? r->options.pods : r->options.nodes;
+}
+
+static void know(struct reconciler *r, const char *key, struct known known)
+{
+    struct known *copy = xcalloc(1, sizeof *copy);
+
+    *copy = known;
+    map_put(r->known, key, copy);
+}
+
+static void picture_pods(struct reconciler *r)
+{
+    size_t count;
+    AUTO_FREE struct pod_picture *pods = cluster_picture_pods(r->options.cluster, &count);
+
+    for (size_t i = 0; i < count; i++)
+        know(r, pods[i].pod->uid,
+             (struct known){.pod = pods[i].pod, .booked_right = pods[i].booked_right});
+}
+
+static void picture_nodes(struct reconciler *r)
+{
+    size_t count;
+    AUTO_FREE struct node **nodes = cluster_picture_nodes(r->options.cluster, &count);
+
+    for (size_t i = 0; i < count; i++)
+        know(r, nodes[i]->name, (struct known){.node = nodes[i]});
+}
+
+/* Our memory and the version it is of, taken at the same instant. */
+static void take_picture(struct reconciler *r)
+{
+    struct hash_key key = {
+        {jitter_between(&r->jitter, 0, UINT64_MAX), jitter_between(&r->jitter, 0, UINT64_MAX)}};
+
+    drop_picture(r);
+    r->known = map_new(&key);
+    r->version = xstrdup(reflector_position(reflector_of(r)));
+    r->pages = 0;
+    r->different_before = r->next_report.difference_count;
+    if (r->step == COMPARE_PODS)
+        picture_pods(r);
+    else
+        picture_nodes(r);
+}
+
+static void end_comparison(struct reconciler *r, uint64_t now_ms, const char *problem)
+{
+    uint64_t interval_ms = problem[0] != '\0' ? RETRY_MS : r->options.interval_ms;
+
+    /* What a step found before it broke off may look different at its end. */
+    if (problem[0] != '\0')
+        r->next_report.difference_count = r->different_before;
+    drop_picture(r);
+    r->running = false;
+    r->next_report.number = r->report.number + 1;
+    snprintf(r->next_report.problem, sizeof r->next_report.problem, "%s", problem);
+    r->report = r->next_report;
+    if (problem[0] != '\0')
+        r->counters.failures++;
+    else
+        r->counters.comparisons++;
+    r->counters.differences += r->report.difference_count;
+    if (r->options.interval_ms == 0)
+        r->due_ms = UINT64_MAX;
+    else
+        r->due_ms = now_ms + interval_ms + jitter_between(&r->jitter, 0, interval_ms / 4);
+}
+
+static void end_step(struct reconciler *r, uint64_t now_ms)
+{
+    tell_unlisted(r);
+    if (r->next_report.difference_count > r->different_before)
+        reflector_relist(reflector_of(r), now_ms);
+    drop_picture(r);
+    r->step++;
+    if (r->step == STEPS)
+        end_comparison(r, now_ms, "");
+}
+
+/* --- sending --------------------------------------------------------------------------------- */
+
+static bool is_due(const struct reconciler *r, uint64_t now_ms)
+{
+    return r->running || r->asked || (r->options.interval_ms > 0 && now_ms >= r->due_ms);
+}
+
+static void begin(struct reconciler *r, struct moment now)
+{
+    r->running = true;
+    r->asked = false;
+    r->step = COMPARE_NODES;
+    r->next_report = (struct reconciler_report){.unix_ms = now.unix_ms};
+}
+
+static void write_request(struct reconciler *r, struct api_request *out)
+{
+    enum kube_kind kind = r->step == COMPARE_PODS ? KUBE_POD : KUBE_NODE;
+
+    r->reader = kube_list_reader_new(kind, take_item, r);
+    kube_path_list_at(&r->path, kind, kind == KUBE_POD ? r->options.pod_selector : NULL, r->version,
+                      PAGE_LIMIT, r->continue_token);
+    buf_reset(&r->refusal);
+    r->status = 0;
+    r->pages++;
+    r->sent_id = ++r->last_id;
+    *out = (struct api_request){
+        .id = r->sent_id, .method = "GET", .path = buf_text(&r->path), .timeout_ms = TIMEOUT_MS};
+}
+
+bool reconciler_next_request(struct reconciler *r, struct moment now, struct api_request *out)
+{
+    /* The first comparison is an interval after the start: the list is fresh. */
+    if (r->due_ms == UINT64_MAX && r->options.interval_ms > 0 && r->report.number == 0)
+        r->due_ms = now.monotonic_ms + r->options.interval_ms;
+    if (r->sent_id != 0 || !is_due(r, now.monotonic_ms))
+        return false;
+    if (r->known == NULL) {
+        if (!r->running)
+            begin(r, now);
+        if (reflector_position(reflector_of(r)) == NULL)
+            return false;
+        take_picture(r);
+    }
+    write_request(r, out);
+    return true;
+}
+
+uint64_t reconciler_next_due_ms(const struct reconciler *r)
+{
+    return r->sent_id != 0 || r->running || r->asked ? UINT64_MAX : r->due_ms;
+}
+
+/* --- what arrives ---------------------------------------------------------------------------- */
+
+void reconciler_on_begin(struct reconciler *r, uint64_t id, int status)
+{
+    if (id == r->sent_id)
+        r->status = status;
+}
+
+void reconciler_on_bytes(struct reconciler *r, uint64_t id, const char *bytes, size_t length)
+{
+    struct error err = {0};
+
+    if (id != r->sent_id)
+        return;
+    if (r->status != 200)
+        buf_add(&r->refusal, bytes, length);
+    else
+        kube_list_reader_feed(r->reader, bytes, length, &err); /* which remembers that it failed */
+}
+
+static void end_page(struct reconciler *r, uint64_t now_ms)
+{
+    AUTO(kube_list_meta_clear) struct kube_list_meta meta = {0};
+    struct error err = {0};
+
+    if (kube_list_reader_finish(r->reader, &meta, &err) < 0) {
+        end_comparison(r, now_ms, err.text);
+        return;
+    }
+    kube_list_reader_free(r->reader);
+    r->reader = NULL;
+    free(r->continue_token);
+    r->continue_token = NULL;
+    if (meta.continue_token[0] == '\0')
+        end_step(r, now_ms);
+    else if (r->pages >= PAGES_MAX)
+        end_comparison(r, now_ms, "the pages do not end");
+    else
+        r->continue_token = steal_ptr(&meta.continue_token);
+}
+
+void reconciler_on_end(struct reconciler *r, uint64_t id, const struct error *failure,
+                       uint64_t now_ms)
+{
+    struct kube_status status;
+
+    if (id != r->sent_id)
+        return;
+    r->sent_id = 0;
+    if (failure != NULL) {
+        end_comparison(r, now_ms, failure->text);
+    } else if (r->status != 200) {
+        kube_refusal_read(buf_text(&r->refusal), r->refusal.length, &status);
+        end_comparison(r, now_ms, status.message);
+    } else {
+        end_page(r, now_ms);
+    }
+}
+
+const struct reconciler_counters *reconciler_counters(const struct reconciler *r)
+{
+    return &r->counters;
+}
+
+const struct reconciler_report *reconciler_report(const struct reconciler *r)
+{
+    return &r->report;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* waker - lets kube-scheduler try waiting pods again when only we know that they may fit now. */
+#include "topofit/waker.h"
+
+#include "topofit/backoff.h"
+#include "topofit/buf.h"
+#include "topofit/kube_path.h"
+#include "topofit/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DELAY_MS 250u     /* kube-scheduler mostly asks again by itself within that time */
+#define INTERVAL_MS 1000u /* between two changes */
+#define TIMEOUT_MS 5000u
+#define UNSEEN_MS 30000u /* a pod that the watch does not show for so long after filter is gone */
+#define BODY_MAX_BYTES 512
+#define PATH_MAX_BYTES 1024
+
+static const struct backoff_limits RETRY_LIMITS = {1000, 60000, 120000};
+
+struct waker {
+    struct cluster *cluster;
+    struct history *history;
+    struct backoff backoff;
+    uint64_t seen;             /* the freed version that was dealt with last */
+    uint64_t due_ms;           /* when to deal with a younger one; UINT64_MAX: there is none */
+    uint64_t free_ms;          /* not before: the last change or failure was just now */
+    uint64_t last_id, sent_id; /* of the request in flight, or 0 */
+    char *node;
+    struct buf path, body;
+    struct waker_counters counters;
+    char problem[ERROR_TEXT_MAX];
+};
+
+struct waker *waker_new(struct cluster *cluster, struct history *history, uint64_t seed)
+{
+    struct waker *waker = xcalloc(1, sizeof *waker);
+
+    waker->cluster = cluster;
+    waker->history = history;
+    waker->due_ms = UINT64_MAX;
+    waker->path = buf_with_max(PATH_MAX_BYTES);
+    waker->body = buf_with_max(BODY_MAX_BYTES);
+    backoff_init(&waker->backoff, &RETRY_LIMITS, seed);
+    return waker;
+}
+
+void waker_free(struct waker *waker)
+{
+    if (waker == NULL)
+        return;
+    free(waker->node);
+    buf_clear(&waker->path);
+    buf_clear(&waker->body);
+    free(waker);
+}
+
+/* --- who waits ------------------------------------------------------------------------------- */
+
+static bool still_waits(struct waker *waker, const struct pod *refused)
+{
+    AUTO(pod_unref_pointer)
+    struct pod *pod = cluster_find_pod_by_uid(waker->cluster, refused->uid);
+
+    return pod != NULL && pod->node[0] == '\0' && !pod->deleting && !pod->finished;
+}
+
+/* Was a pod refused before `version`, and not asked about since? */
+static bool anyone_waits(struct waker *waker, uint64_t version)
+{
+    size_t count;
+    AUTO_FREE struct pod **pods = history_waiting(waker->history, version, &count);
+    bool found = false;
+
+    for (size_t i = 0; i < count; i++) {
+        found = found || still_waits(waker, pods[i]);
+        pod_unref(pods[i]);
+    }
+    return found;
+}
+
+/* --- the request ----------------------------------------------------------------------------- */
+
+static void write_request(struct waker *waker, struct moment now, struct api_request *out)
+{
+    char when[MOMENT_TEXT_BYTES];
+
+    moment_write(now.unix_ms, 3, when);
+    kube_path_node(&waker->path, waker->node);
+    buf_reset(&waker->body);
+    buf_addf(&waker->body, "{\"metadata\":{\"annotations\":{\"%s\":\"%s\"}}}", WAKER_ANNOTATION,
+             when);
+    waker->sent_id = ++waker->last_id;
+    *out = (struct api_request){
+        .id = waker->sent_id,
+        .method = "PATCH",
+        .path = buf_text(&waker->path),
+        .content_type = "application/merge-patch+json",
+        .body = buf_text(&waker->body),
+        .body_length = waker->body.length,
+        .timeout_ms = TIMEOUT_MS,
+    };
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+bool waker_next_request(struct waker *waker, struct moment now, struct api_request *out)
+{
+    uint64_t freed;
+
+    if (waker->sent_id != 0)
+        return false;
+    freed = cluster_freed(waker->cluster, &waker->node);
+    if (freed <= waker->seen)
+        return false;
+    if (waker->due_ms == UINT64_MAX)
+        waker->due_ms = later(now.monotonic_ms + DELAY_MS, waker->free_ms);
+    if (now.monotonic_ms < waker->due_ms)
+        return false;
+    waker->seen = freed;
+    waker->due_ms = UINT64_MAX;
+    if (!anyone_waits(waker, freed))
+        return false;
+    write_request(waker, now, out);
+    return true;
+}
+
+uint64_t waker_next_due_ms(const struct waker *waker)
+{
+    return waker->sent_id != 0 ? UINT64_MAX : waker->due_ms;
+}
+
+/* --- what arrives ---------------------------------------------------------------------------- */
+
+/* Nobody was woken: deal with the same version again. */
+static void fail(struct waker *waker, uint64_t now_ms, const char *advice, const char *why)
+{
+    waker->counters.errors++;
+    waker->seen--;
+    waker->free_ms = now_ms + backoff_next_ms(&waker->backoff, now_ms);
+    snprintf(waker->problem, sizeof waker->problem, "waking waiting pods: %s%s", why, advice);
+}
+
+void waker_on_answer(struct waker *waker, uint64_t id, const struct api_answer *answer,
+                     uint64_t now_ms)
+{
+    struct kube_status status;
+
+    if (id != waker->sent_id)
+        return;
+    waker->sent_id = 0;
+    waker->free_ms = now_ms + INTERVAL_MS;
+    waker->problem[0] = '\0';
+    if (api_answer_is_ok(answer)) {
+        waker->counters.woken++;
+        return;
+    }
+    if (answer->status == 404) /* the node is gone, which is an event by itself */
+        return;
+    api_answer_read_status(answer, &status);
+    fail(waker, now_ms,
+         answer->status == 403 ? "; give our account the verb patch on nodes, or set kube.wakePods "
+                                 "to false"
+                               : "",
+         status.message);
+}
+
+void waker_on_loss(struct waker *waker, uint64_t id, bool was_sent, const char *why,
+                   uint64_t now_ms)
+{
+    (void)was_sent;
+    if (id != waker->sent_id)
+        return;
+    waker->sent_id = 0;
+    fail(waker, now_ms, "", why);
+}
+
+const char *waker_problem(const struct waker *waker)
+{
+    return waker->problem;
+}
+
+const struct waker_counters *waker_counters(const struct waker *waker)
+{
+    return &waker->counters;
+}

@@ -29,6 +29,12 @@ void buf_add_text(struct buf *buf, const char *text);
 void buf_add_byte(struct buf *buf, char byte);
 void buf_addf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * Append text as UTF-8: at most max_bytes, whole characters only; bytes that are not UTF-8 become
+ * U+FFFD.
+ */
+void buf_add_utf8(struct buf *buf, const char *text, size_t max_bytes);
+
 /* Append text as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void buf_add_json_string(struct buf *buf, const char *text);
 

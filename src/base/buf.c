@@ -99,6 +99,24 @@ static size_t utf8_length(const unsigned char *at)
     return 0;
 }
 
+void buf_add_utf8(struct buf *buf, const char *text, size_t max_bytes)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    const unsigned char *at = (const unsigned char *)text;
+    size_t added = 0;
+
+    while (*at != '\0') {
+        size_t sequence = utf8_length(at);
+        size_t length = sequence > 0 ? sequence : strlen(replacement);
+
+        if (length > max_bytes - added)
+            break;
+        buf_add(buf, sequence > 0 ? (const char *)at : replacement, length);
+        added += length;
+        at += sequence > 0 ? sequence : 1;
+    }
+}
+
 /* How many bytes at `at` need no escape. */
 static size_t plain_run(const unsigned char *at)
 {

@@ -125,6 +125,37 @@ static void test_buf_add_json_string__escapes_and_repairs(void **state)
     }
 }
 
+static void test_buf_add_utf8__keeps_whole_characters_and_replaces_the_rest(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t max_bytes;
+        const char *want;
+    } cases[] = {
+        {"", 10, ""},
+        {"abc", 0, ""},
+        {"abc", 2, "ab"},
+        {"abc", 3, "abc"},
+        {"a\xc3\xa4z", 2, "a"},
+        {"a\xc3\xa4z", 3, "a\xc3\xa4"},
+        {"\xf0\x9f\x98\x80z", 3, ""},
+        {"a\xffz", 9, "a\xef\xbf\xbdz"},
+        {"a\xffz", 3, "a"},
+        {"a\xc3", 9, "a\xef\xbf\xbd"},
+        {"\xed\xa0\x80", 6, "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"a\nb\"", 9, "a\nb\""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(buf_clear) struct buf buf = buf_with_max(100);
+
+        buf_add_text(&buf, "+");
+        buf_add_utf8(&buf, cases[i].text, cases[i].max_bytes);
+        assert_string_equal(buf_text(&buf) + 1, cases[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_buf_drop_front__moves_the_rest_to_the_front),
         cmocka_unit_test(test_buf_steal__hands_over_and_leaves_an_empty_buffer),
         cmocka_unit_test(test_buf_add_json_string__escapes_and_repairs),
+        cmocka_unit_test(test_buf_add_utf8__keeps_whole_characters_and_replaces_the_rest),
     };
 
     return cmocka_run_group_tests_name("buf", tests, NULL, NULL);

@@ -90,6 +90,7 @@ struct kube_status {
     char reason[64];   /* "Expired", "Conflict", ...; may be cut */
     char message[384]; /* may be cut */
     char details_kind[64];
+    char cause[64];          /* the reason of the last of the details' causes; may be cut */
     int retry_after_seconds; /* 0 when absent */
 };
 

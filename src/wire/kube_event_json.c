@@ -28,7 +28,7 @@ static void clear_event_reading(struct event_reading *reading)
 
 /* --- Status ---------------------------------------------------------------------------------- */
 
-enum { TEXT_REASON, TEXT_MESSAGE, TEXT_DETAILS_KIND };
+enum { TEXT_REASON, TEXT_MESSAGE, TEXT_DETAILS_KIND, TEXT_CAUSE };
 
 static const struct {
     size_t offset, size;
@@ -39,6 +39,7 @@ static const struct {
                       sizeof(((struct kube_status *)0)->message)},
     [TEXT_DETAILS_KIND] = {offsetof(struct kube_status, details_kind),
                            sizeof(((struct kube_status *)0)->details_kind)},
+    [TEXT_CAUSE] = {offsetof(struct kube_status, cause), sizeof(((struct kube_status *)0)->cause)},
 };
 
 static int take_text(void *ctx, const struct json_value *value, struct error *err)
@@ -75,8 +76,12 @@ static int ignore(void *ctx, const struct json_value *value, struct error *err)
 #define NUMBER(member) .on_value = take_number, .slot = offsetof(struct kube_status, member)
 #define TEXT(which) .on_value = take_text, .slot = (which)
 
+static const struct json_field cause_shape[] = {{.key = "reason", TEXT(TEXT_CAUSE)}, {0}};
+static const struct json_field causes_shape[] = {{.key = JSON_ELEMENT, .shape = cause_shape}, {0}};
+
 static const struct json_field details_shape[] = {
     {.key = "kind", TEXT(TEXT_DETAILS_KIND)},
+    {.key = "causes", .shape = causes_shape},
     {.key = "retryAfterSeconds", NUMBER(retry_after_seconds)},
     {0},
 };

@@ -197,6 +197,28 @@ static void test_kube_json_read_status__reads_the_answers_of_a_real_server(void 
     }
 }
 
+static void test_kube_json_read_status__reads_the_cause(void **state)
+{
+    static const struct {
+        const char *file, *cause;
+    } cases[] = {
+        {TEST_DATA "/captured/api/event-403-namespace-ends.txt", "NamespaceTerminating"},
+        {TEST_DATA "/captured/api/event-403.txt", ""},
+        {TEST_DATA "/captured/api/event-422.txt", "FieldValueInvalid"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_FREE char *exchange = test_read_file(cases[i].file, NULL);
+        const char *json = body_of(exchange);
+        struct kube_status status = {0};
+        struct error err = {0};
+
+        assert_ok(kube_json_read_status(json, strlen(json), &status, &err), &err);
+        assert_string_equal(status.cause, cases[i].cause);
+    }
+}
+
 static void test_kube_json_read_status__cuts_long_texts(void **state)
 {
     struct kube_status status = {0};
@@ -232,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_kube_json_read_event__takes_the_last_of_a_repeated_object),
         cmocka_unit_test(test_kube_json_read_event__refuses_what_is_no_event),
         cmocka_unit_test(test_kube_json_read_status__reads_the_answers_of_a_real_server),
+        cmocka_unit_test(test_kube_json_read_status__reads_the_cause),
         cmocka_unit_test(test_kube_json_read_status__cuts_long_texts),
         cmocka_unit_test(test_kube_json_read_status__refuses_what_is_not_json),
     };

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lease_json - a coordination.k8s.io/v1 Lease as bytes, and as the record that leader election
+ * reads and writes.
+ *
+ * Times are opaque text: they are for people, and sent back as they came. Of what others put into
+ * the object, labels and annotations survive being read and written again; owner references,
+ * finalizers, and the members of the coordinated election (strategy, preferredHolder) do not.
+ *
+ * source  Kubernetes API reference, Lease v1 coordination.k8s.io
+ */
+#ifndef TOPOFIT_LEASE_JSON_H
+#define TOPOFIT_LEASE_JSON_H
+
+#include <stddef.h>
+
+#include "topofit/buf.h"
+#include "topofit/error.h"
+#include "topofit/kube_object.h"
+
+/* Who asks the holder to hand over: its identity. */
+#define LEASE_WANTED_BY "topofit.io/wanted-by"
+
+#define LEASE_TEXT_MAX 1024 /* bytes of one text of a record */
+
+/* All strings are owned and never NULL ("" when absent) once initialised. */
+struct lease_record {
+    struct kube_meta meta;
+    char *holder;         /* "" when nobody holds it */
+    char *wanted_by;      /* the annotation; writing takes it from here alone */
+    long long duration_s; /* as written, may be absurd; 0 when absent */
+    char *acquire_time, *renew_time;
+    long long transitions; /* 0 when absent */
+};
+
+/* init: an empty record on the caller's storage. clear: accepts zeroed memory. */
+void lease_record_init(struct lease_record *record);
+void lease_record_clear(struct lease_record *record);
+
+/*
+ * Read a Lease. What *out held before is freed on success: it must be initialised or zeroed.
+ *
+ * errors  ERR_INVALID for what is not JSON, not a Lease, or without a name or resourceVersion;
+ *         ERR_LIMIT for a text longer than LEASE_TEXT_MAX.
+ */
+int lease_json_read(const char *bytes, size_t length, struct lease_record *out, struct error *err);
+
+/*
+ * Write a Lease; members that are "" or a duration of 0 are left out, but for the holder. With a
+ * uid the API server refuses to make it anew when it was deleted, with a resourceVersion when it
+ * was changed (409).
+ *
+ * The times need exactly six digits behind the second, see moment_write().
+ */
+void lease_json_write(struct buf *out, const struct lease_record *record);
+
+/* No record that lease_json_read() gave, written with names of common length, is longer. */
+#define LEASE_JSON_MAX_BYTES (8u << 20)
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any answer that should be a Lease; what is read writes again, and reads the same. */
+#include "topofit/lease_json.h"
+#include "topofit/mem.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void write_again(const struct lease_record *record)
+{
+    AUTO(buf_clear) struct buf out = buf_with_max(LEASE_JSON_MAX_BYTES);
+    AUTO(lease_record_clear) struct lease_record again = {0};
+    struct error err = {0};
+
+    lease_json_write(&out, record);
+    assert(!out.overflowed);
+    /* What is not UTF-8 or a NUL is not read; so nothing grows or is lost on the way. */
+    assert(lease_json_read(out.data, out.length, &again, &err) == 0);
+    assert(strcmp(record->holder, again.holder) == 0);
+    assert(strcmp(record->wanted_by, again.wanted_by) == 0);
+    assert(strcmp(record->renew_time, again.renew_time) == 0);
+    assert(strcmp(record->meta.resource_version, again.meta.resource_version) == 0);
+    assert(record->duration_s == again.duration_s && record->transitions == again.transitions);
+    assert(record->meta.labels.count == again.meta.labels.count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    AUTO(lease_record_clear) struct lease_record record = {0};
+    struct error err = {0};
+
+    if (lease_json_read((const char *)bytes, size, &record, &err) == 0)
+        write_again(&record);
+    return 0;
+}

@@ -19,7 +19,7 @@
 #include "topofit/log.h"
 
 #define CONFIG_BYTES_MAX (1u << 20)
-#define CONFIG_KEYS_MAX 40
+#define CONFIG_KEYS_MAX 64
 
 enum failed_nodes { FAILED_NODES_AUTO = 0, FAILED_NODES_ALWAYS, FAILED_NODES_NEVER };
 
@@ -35,6 +35,15 @@ struct config {
     char *admin_listen;
     char *kube_kubeconfig; /* "" = look for one */
     uint64_t kube_binds_max;
+    bool kube_watch_list;
+    bool kube_wake_pods;
+    uint64_t kube_reconcile_interval_ms; /* 0 = only when asked */
+    bool lease_enabled;
+    char *lease_namespace; /* "" = ours */
+    char *lease_name;
+    uint64_t lease_duration_ms, lease_renew_deadline_ms, lease_retry_period_ms;
+    bool events_enabled;
+    uint64_t events_per_second, events_burst;
     enum topology_mode topology_mode;
     enum topology_source topology_source;
     uint64_t topology_max_tier;

@@ -24,6 +24,8 @@
 /* Where Bindings go: the API server (edge) or memory (embedded mode). Never blocks. */
 struct bind_port {
     void *ctx;
+    /* May a job be submitted now? errors: ERR_BUSY, why not, for kube-scheduler. NULL: always. */
+    int (*check)(void *ctx, struct error *err);
     /* errors: ERR_BUSY when too many are in flight; then the job stays the caller's. */
     int (*submit)(void *ctx, struct bind_job *steal_job, struct error *err);
 };
@@ -31,9 +33,18 @@ struct bind_port {
 /* How a bind call ended, for counting. */
 enum bind_end { BIND_END_BOUND = 0, BIND_END_FAILED, BIND_END_UNCLEAR, BIND_END_REFUSED };
 
-/* Who counts what happens. Both may be NULL; called from any thread, must not block. */
+/* Something about a pod that people should read in `kubectl describe`. All borrowed. */
+struct pod_event {
+    const struct pod *pod;
+    bool is_warning;
+    const char *reason, *action; /* CamelCase words: docs/reference/events.md */
+    const char *note;
+};
+
+/* Who counts and tells what happens. All may be NULL; called from any thread, must not block. */
 struct observer {
     void *ctx;
+    void (*on_event)(void *ctx, const struct pod_event *event);
     void (*on_filtered)(void *ctx, enum reason reason, size_t nodes); /* REASON_OK = kept */
     void (*on_bind_end)(void *ctx, enum bind_end end);
 };

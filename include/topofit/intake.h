@@ -14,11 +14,12 @@
 
 struct intake;
 
-/* Who is told of something unreadable when it is new; both may be NULL. */
+/* Who is told of what is wrong when it is new; all may be NULL. */
 struct intake_listener {
     void *ctx;
     void (*on_node_problem)(void *ctx, const char *node, const char *problem);
     void (*on_record_problem)(void *ctx, const struct pod *pod);
+    void (*on_conflict)(void *ctx, const struct conflict *conflict);
 };
 
 /* cluster and classes are borrowed; listener is copied. */

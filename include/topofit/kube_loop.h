@@ -2,10 +2,9 @@
 /*
  * kube_loop - the thread that talks to the API server.
  *
- * Owns a client, a reflector for nodes, one for pods, and a binder; moves bytes between them and
- * reads the clock for them. kube_loop_submit_bind and kube_loop_status may be called from any
- * thread; the sinks, the `done` of bind jobs and `log` are called from the loop's thread and must
- * not call kube_loop_stop.
+ * Owns a client and a controller; moves bytes between them and reads the clock for it. All
+ * functions may be called from any thread. The controller's sinks, the `done` of bind jobs and
+ * `log` are called from the loop's thread and must not call kube_loop_stop.
  */
 #ifndef TOPOFIT_KUBE_LOOP_H
 #define TOPOFIT_KUBE_LOOP_H
@@ -13,27 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "topofit/bind_job.h"
-#include "topofit/binder.h"
+#include "topofit/controller.h"
 #include "topofit/error.h"
 #include "topofit/kubeconfig.h"
 #include "topofit/log.h"
-#include "topofit/reflector.h"
 
 struct kube_loop_options {
-    struct kube_config *steal_config; /* taken over, also on failure; empty afterwards */
-    struct reflector_sink nodes;
-    struct reflector_sink pods; /* of unfinished pods: one that finishes is removed */
-    size_t binds_max;           /* Bindings in flight at once */
-    uint64_t seed;              /* for waits and watch times; 0: a secret one */
+    struct kube_config *steal_config;     /* taken over, also on failure; empty afterwards */
+    struct controller_options controller; /* seed 0: a secret one */
     /* One line about a change: a failure is told once, not with every attempt. */
     void (*log)(void *ctx, enum log_level level, const char *text);
     void *log_ctx;
 };
 
 struct kube_loop_status {
-    struct reflector_counters nodes, pods;
-    struct binder_counters binds;
+    struct controller_status controller;
+    uint64_t turned_ms; /* when the loop last came round; it does so every few seconds */
 };
 
 struct kube_loop;
@@ -42,19 +36,43 @@ struct kube_loop;
 struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struct error *err);
 
 /*
- * Take no more jobs, see those in flight through (at most until their deadlines), end the thread.
- * Every job's `done` has been called on return. NULL is fine.
+ * Take no more jobs, see those in flight through (at most until their deadlines), write the last
+ * events, give the lease up, end the thread. Every job's `done` has been called on return. NULL is
+ * fine.
  */
 void kube_loop_stop(struct kube_loop *loop);
 
 /*
- * Take over a job; its `done` comes later. A job that cannot be (bad names, too much text) is
- * BIND_FAILED. deadline_ms is of clock_monotonic_ms().
+ * May a job be submitted now? A topofit that does not lead asks for the lead then.
+ *
+ * errors  ERR_BUSY with a text for kube-scheduler.
+ */
+int kube_loop_check_bind(struct kube_loop *loop, struct error *err);
+
+/*
+ * Take over a job; its `done` comes later. A job that cannot be (bad names, too much text, no lead
+ * any more) is BIND_FAILED. deadline_ms is of clock_monotonic_ms().
  *
  * errors  ERR_BUSY when binds_max are in flight or the loop is stopping; the job stays the
  *         caller's.
  */
 int kube_loop_submit_bind(struct kube_loop *loop, struct bind_job *steal_job, struct error *err);
+
+/* Tell an event. Never waits; what is too much is dropped and counted. */
+void kube_loop_add_event(struct kube_loop *loop, const struct cluster_event *event);
+
+/*
+ * Compare with the API server now.
+ *
+ * on_report  called once from the loop's thread: with the report of a comparison that began after
+ *            this call, or with NULL when there is none after KUBE_LOOP_REPORT_MS or at the end.
+ * errors     ERR_BUSY when KUBE_LOOP_ASKERS_MAX wait already; on_report is not called then.
+ */
+typedef void (*kube_loop_on_report)(void *ctx, const struct reconciler_report *report);
+int kube_loop_reconcile(struct kube_loop *loop, kube_loop_on_report on_report, void *ctx,
+                        struct error *err);
+#define KUBE_LOOP_ASKERS_MAX 16
+#define KUBE_LOOP_REPORT_MS 30000u
 
 /* The counters as of the last time something happened. */
 void kube_loop_status(struct kube_loop *loop, struct kube_loop_status *out);

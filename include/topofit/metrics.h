@@ -38,6 +38,8 @@
       "Lists begun because the position in the watch was lost.") \
     X(WATCH_ERRORS, COUNTER, "topofit_watch_errors_total", "kind", \
       "Lists and watches that failed.") \
+    X(WATCH_STALLS, COUNTER, "topofit_watch_stalls_total", "kind", \
+      "Lists and watches given up because no byte came.") \
     X(CACHE_SYNCED, GAUGE, "topofit_cache_synced", "", \
       "1 when nodes and pods have been listed completely at least once.") \
     X(NODES, GAUGE, "topofit_nodes", "", "Nodes known.") \
@@ -45,6 +47,20 @@
       "Devices known, each in one state: idle, in use, unhealthy, cordoned, conflicted.") \
     X(HOLDINGS, GAUGE, "topofit_holdings", "state", \
       "Pods that hold devices, by how certain that is.") \
+    X(RECORD_CONFLICTS, COUNTER, "topofit_record_conflicts_total", "", \
+      "Devices that came to be claimed by records which cannot all be true.") \
+    X(BINDINGS_SETTLED, COUNTER, "topofit_bindings_settled_total", "", \
+      "Bindings whose unclear end was found out later.") \
+    X(LEADER, GAUGE, "topofit_leader", "", "1 while this topofit may bind.") \
+    X(LEASE_CHANGES, COUNTER, "topofit_lease_changes_total", "change", \
+      "Times this topofit took the Lease, lost it, or handed it over.") \
+    X(EVENTS, COUNTER, "topofit_events_total", "result", "Events told, by what became of them.") \
+    X(PODS_WOKEN, COUNTER, "topofit_wakeups_total", "", \
+      "Changes of a node's annotation so that kube-scheduler tries waiting pods again.") \
+    X(RECONCILES, COUNTER, "topofit_reconciles_total", "result", \
+      "Comparisons of memory with the API server.") \
+    X(RECONCILE_DIFFERENCES, COUNTER, "topofit_reconcile_differences_total", "", \
+      "Differences that comparisons found, and repaired.") \
     X(PROCESS_CPU, COUNTER, "process_cpu_seconds_total", "", "User and system CPU time spent.") \
     X(PROCESS_MEMORY, GAUGE, "process_resident_memory_bytes", "", "Resident memory size.") \
     X(PROCESS_START, GAUGE, "process_start_time_seconds", "", \

@@ -71,4 +71,7 @@ void reconciler_on_end(struct reconciler *reconciler, uint64_t id, const struct 
 const struct reconciler_counters *reconciler_counters(const struct reconciler *reconciler);
 const struct reconciler_report *reconciler_report(const struct reconciler *reconciler);
 
+/* Is a comparison under way? */
+bool reconciler_is_running(const struct reconciler *reconciler);
+
 #endif

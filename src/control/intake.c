@@ -54,6 +54,17 @@ static struct pod *understand_pod(struct intake *intake, const struct kube_objec
     return pod;
 }
 
+static void tell_conflicts(struct intake *intake)
+{
+    struct conflict conflict;
+
+    while (intake->listener.on_conflict != NULL &&
+           cluster_next_conflict(intake->cluster, &conflict)) {
+        intake->listener.on_conflict(intake->listener.ctx, &conflict);
+        conflict_clear(&conflict);
+    }
+}
+
 /* --- nodes ----------------------------------------------------------------------------------- */
 
 static void drop_nodes(struct intake *intake)
@@ -82,6 +93,7 @@ static void commit_nodes(void *ctx)
     struct intake *intake = ctx;
 
     cluster_replace_nodes(intake->cluster, intake->nodes, intake->node_count);
+    tell_conflicts(intake);
     intake->node_count = 0;
 }
 
@@ -90,6 +102,7 @@ static void upsert_node(void *ctx, struct kube_object *object)
     struct intake *intake = ctx;
 
     cluster_put_node(intake->cluster, understand_node(intake, object));
+    tell_conflicts(intake);
 }
 
 static void remove_node(void *ctx, struct kube_object *object)
@@ -140,6 +153,7 @@ static void commit_pods(void *ctx)
     struct intake *intake = ctx;
 
     cluster_replace_pods(intake->cluster, intake->pods, intake->pod_count);
+    tell_conflicts(intake);
     intake->pod_count = 0;
 }
 
@@ -148,6 +162,7 @@ static void upsert_pod(void *ctx, struct kube_object *object)
     struct intake *intake = ctx;
 
     cluster_put_pod(intake->cluster, understand_pod(intake, object));
+    tell_conflicts(intake);
 }
 
 static void remove_pod(void *ctx, struct kube_object *object)

@@ -394,3 +394,8 @@ const struct reconciler_report *reconciler_report(const struct reconciler *r)
 {
     return &r->report;
 }
+
+bool reconciler_is_running(const struct reconciler *r)
+{
+    return r->running;
+}

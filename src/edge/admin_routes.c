@@ -14,6 +14,7 @@
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
 #define JSON_TYPE "application/json"
+#define LOOP_STUCK_MS 60000u /* it comes round every few seconds; a huge list may take longer */
 
 static void answer(const struct http_request *request, unsigned status, const char *type,
                    const struct buf *body)
@@ -49,11 +50,24 @@ static void answer_checks(const struct http_request *request, const struct check
     answer(request, ok ? 200 : 503, TEXT_TYPE, &body);
 }
 
+/* Does the thread that talks to the API server still come round? A restart helps if not. */
+static bool is_turning(struct daemon *daemon)
+{
+    struct kube_loop_status status;
+
+    if (daemon->loop == NULL)
+        return true;
+    kube_loop_status(daemon->loop, &status);
+    return daemon_now().monotonic_ms - status.turned_ms < LOOP_STUCK_MS;
+}
+
 static void handle_livez(void *ctx, const struct http_request *request)
 {
-    const struct check checks[] = {{"ping", true, ""}};
+    const struct check checks[] = {
+        {"ping", true, ""},
+        {"loop", is_turning(ctx), "the thread that talks to the API server is stuck"},
+    };
 
-    (void)ctx;
     answer_checks(request, checks, ARRAY_LEN(checks));
 }
 
@@ -192,6 +206,50 @@ static void handle_pod(void *ctx, const struct http_request *request)
         answer_view(request, format, &body);
 }
 
+/* --- comparing with the API server ------------------------------------------------------------ */
+
+static void write_differences(const struct reconciler_report *report, struct buf *out)
+{
+    for (size_t i = 0; i < report->difference_count && i < RECONCILER_DIFFERENCES_MAX; i++) {
+        buf_add_text(out, i > 0 ? ",\n    " : "\n    ");
+        buf_add_json_string(out, report->differences[i]);
+    }
+}
+
+/* From the loop's thread. */
+static void on_report(void *ctx, const struct reconciler_report *report)
+{
+    AUTO(buf_clear) struct buf body = buf_with_max(64 * 1024);
+    char when[MOMENT_TEXT_BYTES];
+
+    if (report == NULL || report->problem[0] != '\0') {
+        http_problem(ctx, 503, "not compared",
+                     report != NULL ? report->problem
+                                    : "no comparison was possible in time: are the watches open?");
+        return;
+    }
+    moment_write(report->unix_ms, 0, when);
+    buf_addf(&body,
+             "{\n  \"comparedAt\": \"%s\",\n  \"nodes\": %zu,\n  \"pods\": %zu,\n"
+             "  \"differenceCount\": %zu,\n  \"differences\": [",
+             when, report->nodes, report->pods, report->difference_count);
+    write_differences(report, &body);
+    buf_add_text(&body, report->difference_count > 0 ? "\n  ]\n}\n" : "]\n}\n");
+    http_answer(ctx, 200, JSON_TYPE, buf_text(&body), body.length);
+}
+
+static void handle_cache_diff(void *ctx, const struct http_request *request)
+{
+    struct daemon *daemon = ctx;
+    struct error err = {0};
+
+    if (daemon->loop == NULL)
+        http_problem(request->call, 404, "nothing to compare with",
+                     "embedded mode has no API server");
+    else if (kube_loop_reconcile(daemon->loop, on_report, request->call, &err) < 0)
+        http_problem(request->call, 503, "not compared", err.text);
+}
+
 static void handle_index(void *ctx, const struct http_request *request)
 {
     AUTO(buf_clear) struct buf body = buf_with_max(8192);
@@ -216,6 +274,7 @@ const struct http_route admin_routes[] = {
     {.method = "GET", .path = "/debug/", .handle = handle_index},
     {.method = "GET", .path = "/debug/nodes", .handle = handle_nodes},
     {.method = "GET", .path = "/debug/nodes/", .is_prefix = true, .handle = handle_node},
+    {.method = "GET", .path = "/debug/cache/diff", .handle = handle_cache_diff},
     {.method = "GET", .path = "/debug/pods", .handle = handle_pods},
     {.method = "GET", .path = "/debug/pods/", .is_prefix = true, .handle = handle_pod},
 };

@@ -3,6 +3,7 @@
 #include "topofit/daemon.h"
 
 #include "daemon_inside.h"
+#include "daemon_kube.h"
 #include "daemon_metrics.h"
 #include "topofit/clock.h"
 #include "topofit/file.h"
@@ -44,59 +45,6 @@ static int read_dump(struct daemon *daemon, const char *path, struct error *err)
     log_event(daemon->log, LOG_LEVEL_INFO, "embedded cluster loaded, no API server is used",
               log_text("file", path));
     return 0;
-}
-
-static void log_loop(void *ctx, enum log_level level, const char *text)
-{
-    struct daemon *daemon = ctx;
-
-    log_event(daemon->log, level, "API server", log_text("detail", text));
-}
-
-static void log_node_problem(void *ctx, const char *node, const char *problem)
-{
-    log_event(ctx, LOG_LEVEL_WARN, "node not understood in full", log_text("node", node),
-              log_text("problem", problem));
-}
-
-static void log_record_problem(void *ctx, const struct pod *pod)
-{
-    log_event(ctx, LOG_LEVEL_WARN, "pod's record of devices cannot be read",
-              log_text("namespace", pod->namespace), log_text("pod", pod->name),
-              log_text("problem", pod->record_problem));
-}
-
-static int submit_bind(void *ctx, struct bind_job *steal_job, struct error *err)
-{
-    struct daemon *daemon = ctx;
-
-    return kube_loop_submit_bind(daemon->loop, steal_job, err);
-}
-
-static int start_loop(struct daemon *daemon, struct error *err)
-{
-    const char *path = daemon->config->kube_kubeconfig;
-    struct kube_environment environment = kube_environment_get();
-    AUTO(kube_config_clear) struct kube_config config = {0};
-    struct kube_loop_options options;
-
-    if (kubeconfig_load(path[0] != '\0' ? path : NULL, &environment, &config, err) < 0)
-        return -(int)err->code;
-    log_event(daemon->log, LOG_LEVEL_INFO, "watching the cluster",
-              log_text("server", config.server), log_text("from", config.origin));
-    daemon->intake = intake_new(daemon->cluster, &daemon->classes,
-                                &(struct intake_listener){.ctx = daemon->log,
-                                                          .on_node_problem = log_node_problem,
-                                                          .on_record_problem = log_record_problem});
-    options = (struct kube_loop_options){.steal_config = &config,
-                                         .nodes = intake_nodes(daemon->intake),
-                                         .pods = intake_pods(daemon->intake),
-                                         .binds_max = daemon->config->kube_binds_max,
-                                         .log = log_loop,
-                                         .log_ctx = daemon};
-    daemon->extender.binder = (struct bind_port){.ctx = daemon, .submit = submit_bind};
-    daemon->loop = kube_loop_start(&options, err);
-    return daemon->loop != NULL ? 0 : -(int)err->code;
 }
 
 /* --- the listeners --------------------------------------------------------------------------- */
@@ -215,7 +163,8 @@ struct daemon *daemon_start(const struct config *config, const char *cluster_fil
     daemon->config = config;
     daemon->log = log;
     build(daemon, cluster_file != NULL);
-    result = cluster_file != NULL ? read_dump(daemon, cluster_file, err) : start_loop(daemon, err);
+    result = cluster_file != NULL ? read_dump(daemon, cluster_file, err)
+                                  : daemon_start_kube(daemon, err);
     if (result < 0 || start_extender(daemon, err) < 0 || start_admin(daemon, err) < 0) {
         daemon_stop(daemon);
         return NULL;
@@ -247,9 +196,8 @@ void daemon_stop(struct daemon *daemon)
         return;
     __atomic_store_n(&daemon->stopping, true, __ATOMIC_RELAXED);
     http_stop(daemon->extender_server);
-    kube_loop_stop(daemon->loop);
+    daemon_stop_kube(daemon);
     http_stop(daemon->admin_server);
-    intake_free(daemon->intake);
     gputopo_memo_free(daemon->memo);
     history_free(daemon->history);
     cluster_free(daemon->cluster);

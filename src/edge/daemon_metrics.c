@@ -2,24 +2,32 @@
 /* daemon_metrics - what the daemon's parts tell the metrics. */
 #include "daemon_metrics.h"
 
+#include "daemon_kube.h"
+
 #include "topofit/mem.h"
 
 /* --- recorded -------------------------------------------------------------------------------- */
 
 static void count_filtered(void *ctx, enum reason reason, size_t nodes)
 {
-    metrics_count_filter(ctx, reason, nodes);
+    struct daemon *daemon = ctx;
+
+    metrics_count_filter(daemon->metrics, reason, nodes);
 }
 
 static void count_bind(void *ctx, enum bind_end end)
 {
-    metrics_count_bind(ctx, end);
+    struct daemon *daemon = ctx;
+
+    metrics_count_bind(daemon->metrics, end);
 }
 
 struct observer daemon_observer(struct daemon *daemon)
 {
-    return (struct observer){
-        .ctx = daemon->metrics, .on_filtered = count_filtered, .on_bind_end = count_bind};
+    return (struct observer){.ctx = daemon,
+                             .on_event = daemon_tell_event,
+                             .on_filtered = count_filtered,
+                             .on_bind_end = count_bind};
 }
 
 void daemon_count_extender_request(void *ctx, const char *method, const char *route,
@@ -55,6 +63,7 @@ static void write_watch(struct metrics_writer *writer, const char *kind,
     write_number(writer, METRIC_WATCH_LISTS, kind, counters->lists);
     write_number(writer, METRIC_WATCH_RELISTS, kind, counters->relists);
     write_number(writer, METRIC_WATCH_ERRORS, kind, counters->errors);
+    write_number(writer, METRIC_WATCH_STALLS, kind, counters->stalls);
 }
 
 static void write_devices(struct metrics_writer *writer, const struct snapshot *snapshot)
@@ -82,6 +91,24 @@ static void write_holdings(struct metrics_writer *writer, struct cluster *cluste
     write_number(writer, METRIC_HOLDINGS, "bound", counts[HOLDING_BOUND]);
 }
 
+static void write_controller(struct metrics_writer *writer, const struct controller_status *status)
+{
+    write_watch(writer, "node", &status->nodes);
+    write_watch(writer, "pod", &status->pods);
+    write_number(writer, METRIC_BINDINGS_SETTLED, NULL, status->binds.settled);
+    write_number(writer, METRIC_LEADER, NULL, status->may_bind);
+    write_number(writer, METRIC_LEASE_CHANGES, "acquired", status->lease.acquired);
+    write_number(writer, METRIC_LEASE_CHANGES, "lost", status->lease.lost);
+    write_number(writer, METRIC_LEASE_CHANGES, "handed over", status->lease.handed_over);
+    write_number(writer, METRIC_EVENTS, "written", status->events.written);
+    write_number(writer, METRIC_EVENTS, "folded", status->events.folded);
+    write_number(writer, METRIC_EVENTS, "dropped", status->events.dropped);
+    write_number(writer, METRIC_PODS_WOKEN, NULL, status->wakes.woken);
+    write_number(writer, METRIC_RECONCILES, "completed", status->reconciles.comparisons);
+    write_number(writer, METRIC_RECONCILES, "failed", status->reconciles.failures);
+    write_number(writer, METRIC_RECONCILE_DIFFERENCES, NULL, status->reconciles.differences);
+}
+
 static void collect(void *ctx, struct metrics_writer *writer)
 {
     struct daemon *daemon = ctx;
@@ -90,8 +117,10 @@ static void collect(void *ctx, struct metrics_writer *writer)
 
     if (daemon->loop != NULL)
         kube_loop_status(daemon->loop, &status);
-    write_watch(writer, "node", &status.nodes);
-    write_watch(writer, "pod", &status.pods);
+    else
+        status.controller.may_bind = true; /* in memory */
+    write_controller(writer, &status.controller);
+    write_number(writer, METRIC_RECORD_CONFLICTS, NULL, cluster_conflicts_seen(daemon->cluster));
     write_number(writer, METRIC_CACHE_SYNCED, NULL, cluster_is_synced(daemon->cluster));
     write_devices(writer, snapshot);
     write_holdings(writer, daemon->cluster);

@@ -2,250 +2,272 @@
 /* kube_loop - the thread that talks to the API server. */
 #include "topofit/kube_loop.h"
 
-#include "topofit/buf.h"
+#include "kube_news.h"
 #include "topofit/clock.h"
 #include "topofit/kube_client.h"
 #include "topofit/mem.h"
 
 #include <assert.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#define BIND_ANSWER_MAX_BYTES (8u << 20) /* a pod, at most */
+#define TURN_MAX_MS 5000u /* so that whoever watches the loop sees it turn */
+#define NOTES_MAX 256u    /* events told and not taken over yet */
 
-/* kube-scheduler looks at pods through the same glass; a pod that finishes is told as deleted. */
-#define UNFINISHED_PODS "status.phase!=Succeeded,status.phase!=Failed"
-
-/* A reflector and its request in flight. */
-struct watcher {
+/* A request in flight. */
+struct exchange {
+    struct exchange *next;
     struct kube_loop *loop;
-    const char *name;
-    struct reflector *reflector;
-    struct kube_call *call;    /* or NULL */
-    char told[ERROR_TEXT_MAX]; /* the problem that was logged last */
+    uint64_t id; /* the controller's */
+    struct kube_call *call;
 };
 
-/* A request of the binder in flight. */
-struct exchange {
-    struct kube_loop *loop;
-    uint64_t id;
-    int status;
-    unsigned retry_after_s;
-    struct buf body;
+/* Who waits for a report. */
+struct asker {
+    kube_loop_on_report on_report;
+    void *ctx;
+    uint64_t after; /* the number of the last report that is too old */
+    uint64_t until_ms;
+};
+
+/* An event with strings of its own. */
+struct note {
+    struct cluster_event event;
+    char *texts[6];
 };
 
 struct kube_loop {
     struct kube_loop_options options;
     struct kube_config config;
     struct kube_client *client;
-    struct watcher nodes, pods;
-    struct binder *binder;
+    struct controller *controller;
+    struct exchange *exchanges;
+    struct kube_news *news;
     pthread_t thread;
 
     pthread_mutex_t mutex; /* for what follows; held for memory work only */
     struct bind_job **queue;
     size_t queue_count;
+    struct note *notes;
+    size_t note_count;
+    uint64_t notes_dropped;
+    struct asker askers[KUBE_LOOP_ASKERS_MAX];
+    size_t asker_count;
+    bool is_asked; /* somebody came since the last turn */
+    bool lead_is_wanted;
     bool is_stopping;
     struct kube_loop_status status;
 };
 
-/* --- watchers -------------------------------------------------------------------------------- */
-
-static void on_watch_begin(void *ctx, int status, unsigned retry_after_s)
+static struct moment now(void)
 {
-    struct watcher *watcher = ctx;
-
-    reflector_on_begin(watcher->reflector, status, retry_after_s, clock_monotonic_ms());
+    return (struct moment){.monotonic_ms = clock_monotonic_ms(), .unix_ms = clock_unix_ms()};
 }
 
-static void on_watch_bytes(void *ctx, const char *bytes, size_t length)
-{
-    struct watcher *watcher = ctx;
+/* --- requests -------------------------------------------------------------------------------- */
 
-    reflector_on_bytes(watcher->reflector, bytes, length, clock_monotonic_ms());
-}
-
-static void on_watch_end(void *ctx, const struct error *failure, bool was_sent)
-{
-    struct watcher *watcher = ctx;
-
-    (void)was_sent;
-    watcher->call = NULL;
-    reflector_on_end(watcher->reflector, failure, clock_monotonic_ms());
-}
-
-static void send_watch(struct watcher *watcher, const struct reflector_wish *wish)
-{
-    struct kube_request request = {
-        .path = wish->path,
-        .fresh_connection = wish->fresh_connection,
-        .ctx = watcher,
-        .on_begin = on_watch_begin,
-        .on_bytes = on_watch_bytes,
-        .on_end = on_watch_end,
-    };
-    struct error err = {0};
-
-    watcher->call = kube_client_send(watcher->loop->client, &request, &err);
-    if (watcher->call == NULL)
-        reflector_on_end(watcher->reflector, &err, clock_monotonic_ms());
-}
-
-static void cancel_watch(struct watcher *watcher)
-{
-    if (watcher->call != NULL)
-        kube_client_cancel(watcher->loop->client, watcher->call);
-    watcher->call = NULL;
-}
-
-/* Do all that the reflector wants now. return when it wants to be asked again. */
-static uint64_t drive_watch(struct watcher *watcher)
-{
-    struct reflector_wish wish;
-
-    for (;;) {
-        reflector_next(watcher->reflector, clock_monotonic_ms(), &wish);
-        switch (wish.action) {
-        case REFLECTOR_SEND:
-            send_watch(watcher, &wish);
-            break;
-        case REFLECTOR_CANCEL:
-            cancel_watch(watcher);
-            break;
-        case REFLECTOR_WAIT:
-            return wish.wait_until_ms;
-        }
-    }
-}
-
-static void tell_change(struct watcher *watcher)
-{
-    const struct kube_loop_options *options = &watcher->loop->options;
-    const char *problem = reflector_counters(watcher->reflector)->problem;
-    char text[ERROR_TEXT_MAX + 64];
-
-    if (strcmp(problem, watcher->told) == 0)
-        return;
-    snprintf(watcher->told, sizeof watcher->told, "%s", problem);
-    if (problem[0] == '\0')
-        snprintf(text, sizeof text, "%s: in step with the API server", watcher->name);
-    else
-        snprintf(text, sizeof text, "%s", problem);
-    options->log(options->log_ctx, problem[0] != '\0' ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, text);
-}
-
-/* --- binds ----------------------------------------------------------------------------------- */
-
-static void on_bind_begin(void *ctx, int status, unsigned retry_after_s)
+static void on_begin(void *ctx, int status, unsigned retry_after_s)
 {
     struct exchange *exchange = ctx;
 
-    exchange->status = status;
-    exchange->retry_after_s = retry_after_s;
+    controller_on_begin(exchange->loop->controller, exchange->id, status, retry_after_s,
+                        clock_monotonic_ms());
 }
 
-static void on_bind_bytes(void *ctx, const char *bytes, size_t length)
+static void on_bytes(void *ctx, const char *bytes, size_t length)
 {
     struct exchange *exchange = ctx;
 
-    buf_add(&exchange->body, bytes, length);
+    controller_on_bytes(exchange->loop->controller, exchange->id, bytes, length,
+                        clock_monotonic_ms());
 }
 
-static void exchange_free(struct exchange *exchange)
+static void forget(struct exchange *exchange)
 {
-    buf_clear(&exchange->body);
+    struct exchange **place = &exchange->loop->exchanges;
+
+    while (*place != exchange)
+        place = &(*place)->next;
+    *place = exchange->next;
     free(exchange);
 }
 
-static void on_bind_end(void *ctx, const struct error *failure, bool was_sent)
+static void on_end(void *ctx, const struct error *failure, bool was_sent)
 {
     struct exchange *exchange = ctx;
-    struct binder *binder = exchange->loop->binder;
-    struct api_answer answer = {
-        .status = exchange->status,
-        .retry_after_s = exchange->retry_after_s,
-        .body = buf_text(&exchange->body),
-        .body_length = exchange->body.length,
-    };
+    struct controller *controller = exchange->loop->controller;
+    uint64_t id = exchange->id;
 
-    if (failure != NULL)
-        binder_on_loss(binder, exchange->id, was_sent, failure->text, clock_monotonic_ms());
-    else
-        binder_on_answer(binder, exchange->id, &answer, clock_monotonic_ms());
-    exchange_free(exchange);
+    forget(exchange);
+    controller_on_end(controller, id, failure, was_sent, clock_monotonic_ms());
 }
 
-static void send_bind(struct kube_loop *loop, const struct api_request *wanted)
+static void send_request(struct kube_loop *loop, const struct api_request *wanted)
 {
     struct exchange *exchange = xcalloc(1, sizeof *exchange);
     struct kube_request request = {
+        .method = wanted->method,
         .path = wanted->path,
+        .content_type = wanted->content_type,
         .body = wanted->body,
         .body_length = wanted->body_length,
         .timeout_ms = wanted->timeout_ms,
-        .answer_max_bytes = BIND_ANSWER_MAX_BYTES,
         .fresh_connection = wanted->fresh_connection,
         .ctx = exchange,
-        .on_begin = on_bind_begin,
-        .on_bytes = on_bind_bytes,
-        .on_end = on_bind_end,
+        .on_begin = on_begin,
+        .on_bytes = on_bytes,
+        .on_end = on_end,
     };
     struct error err = {0};
 
     exchange->loop = loop;
     exchange->id = wanted->id;
-    exchange->body = buf_with_max(BIND_ANSWER_MAX_BYTES);
-    if (kube_client_send(loop->client, &request, &err) != NULL)
+    exchange->next = loop->exchanges;
+    loop->exchanges = exchange;
+    exchange->call = kube_client_send(loop->client, &request, &err);
+    if (exchange->call != NULL)
         return;
-    exchange_free(exchange);
-    binder_on_loss(loop->binder, wanted->id, false, err.text, clock_monotonic_ms());
+    forget(exchange);
+    controller_on_end(loop->controller, wanted->id, &err, false, clock_monotonic_ms());
 }
 
-/* Hand the queue to the binder. The jobs count as in flight without a gap. */
-static void take_queue(struct kube_loop *loop)
+static void cancel_request(struct kube_loop *loop, uint64_t id)
 {
-    AUTO_FREE struct bind_job **jobs = NULL;
-    size_t count;
+    struct exchange *exchange = loop->exchanges;
 
-    pthread_mutex_lock(&loop->mutex);
-    count = loop->queue_count;
-    if (count > 0) {
-        jobs = loop->queue;
-        loop->queue = xcalloc(loop->options.binds_max, sizeof *loop->queue);
-        loop->queue_count = 0;
-        loop->status.binds.in_flight += count;
-    }
-    pthread_mutex_unlock(&loop->mutex);
-    for (size_t i = 0; i < count; i++) {
-        struct error err = {0};
+    while (exchange != NULL && exchange->id != id)
+        exchange = exchange->next;
+    if (exchange == NULL)
+        return;
+    kube_client_cancel(loop->client, exchange->call);
+    forget(exchange);
+}
 
-        if (binder_submit(loop->binder, jobs[i], clock_monotonic_ms(), &err) < 0) {
-            jobs[i]->done(jobs[i]->ctx, BIND_FAILED, err.text);
-            bind_job_free(jobs[i]);
+/* Do all that the controller wants now. return when it wants to be asked again. */
+static uint64_t drive(struct kube_loop *loop)
+{
+    struct controller_wish wish;
+
+    for (;;) {
+        controller_next(loop->controller, now(), &wish);
+        switch (wish.action) {
+        case CONTROLLER_SEND:
+            send_request(loop, &wish.request);
+            break;
+        case CONTROLLER_CANCEL:
+            cancel_request(loop, wish.request.id);
+            break;
+        case CONTROLLER_WAIT:
+            return wish.wait_until_ms;
         }
     }
 }
 
-static uint64_t drive_binds(struct kube_loop *loop)
-{
-    struct api_request request;
+/* --- what others hand over ------------------------------------------------------------------- */
 
-    take_queue(loop);
-    while (binder_next_request(loop->binder, clock_monotonic_ms(), &request))
-        send_bind(loop, &request);
-    return binder_next_due_ms(loop->binder);
+static void take_jobs(struct kube_loop *loop, struct bind_job **jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct error err = {0};
+
+        if (controller_submit_bind(loop->controller, jobs[i], clock_monotonic_ms(), &err) == 0)
+            continue;
+        jobs[i]->done(jobs[i]->ctx, BIND_FAILED, err.text);
+        bind_job_free(jobs[i]);
+    }
+}
+
+static void free_note(struct note *note)
+{
+    for (size_t i = 0; i < ARRAY_LEN(note->texts); i++)
+        free(note->texts[i]);
+}
+
+static void take_notes(struct kube_loop *loop, struct note *notes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        controller_add_event(loop->controller, &notes[i].event, now());
+        free_note(&notes[i]);
+    }
+}
+
+/* A comparison that is under way when somebody asks began too early for them. */
+static uint64_t oldest_report(const struct controller *controller)
+{
+    return controller_report(controller)->number + controller_is_comparing(controller);
+}
+
+static void note_askers(struct kube_loop *loop)
+{
+    for (size_t i = 0; i < loop->asker_count; i++) {
+        if (loop->askers[i].after == UINT64_MAX)
+            loop->askers[i].after = oldest_report(loop->controller);
+    }
+}
+
+/* Everything that was handed over since the last turn. Jobs count as in flight without a gap. */
+static void take_over(struct kube_loop *loop)
+{
+    AUTO_FREE struct bind_job **jobs = NULL;
+    AUTO_FREE struct note *notes = NULL;
+    size_t job_count, note_count;
+    bool is_asked, lead_is_wanted, is_stopping;
+
+    pthread_mutex_lock(&loop->mutex);
+    jobs = steal_ptr(&loop->queue);
+    job_count = loop->queue_count;
+    loop->queue = xcalloc(loop->options.controller.binds_max, sizeof *loop->queue);
+    loop->queue_count = 0;
+    loop->status.controller.binds.in_flight += job_count;
+    notes = steal_ptr(&loop->notes);
+    note_count = loop->note_count;
+    loop->note_count = 0;
+    note_askers(loop);
+    is_asked = loop->is_asked;
+    lead_is_wanted = loop->lead_is_wanted;
+    loop->is_asked = loop->lead_is_wanted = false;
+    is_stopping = loop->is_stopping;
+    pthread_mutex_unlock(&loop->mutex);
+
+    take_jobs(loop, jobs, job_count);
+    take_notes(loop, notes, note_count);
+    if (lead_is_wanted)
+        controller_want_lead(loop->controller, clock_monotonic_ms());
+    if (is_asked)
+        controller_reconcile(loop->controller);
+    if (is_stopping)
+        controller_stop(loop->controller, clock_monotonic_ms());
+}
+
+int kube_loop_check_bind(struct kube_loop *loop, struct error *err)
+{
+    struct controller_status *status = &loop->status.controller;
+    int result = 0;
+
+    pthread_mutex_lock(&loop->mutex);
+    if (status->leads && !status->may_bind) {
+        result = error_set(err, ERR_BUSY, "topofit came to lead just now and is listing the pods");
+    } else if (!status->leads) {
+        result = error_set(err, ERR_BUSY, "this topofit is not the leader%s%s",
+                           status->holder[0] != '\0' ? ": it is " : "", status->holder);
+        loop->lead_is_wanted = true;
+    }
+    pthread_mutex_unlock(&loop->mutex);
+    if (result < 0)
+        kube_client_wakeup(loop->client);
+    return result;
 }
 
 int kube_loop_submit_bind(struct kube_loop *loop, struct bind_job *steal_job, struct error *err)
 {
+    size_t binds_max = loop->options.controller.binds_max;
     bool has_room;
 
     pthread_mutex_lock(&loop->mutex);
     has_room = !loop->is_stopping &&
-               loop->queue_count + loop->status.binds.in_flight < loop->options.binds_max;
+               loop->queue_count + loop->status.controller.binds.in_flight < binds_max;
     if (has_room)
         loop->queue[loop->queue_count++] = steal_job;
     pthread_mutex_unlock(&loop->mutex);
@@ -255,95 +277,157 @@ int kube_loop_submit_bind(struct kube_loop *loop, struct bind_job *steal_job, st
     return 0;
 }
 
+static void copy_event(const struct cluster_event *event, struct note *out)
+{
+    const char **const places[] = {
+        &out->event.reason,         &out->event.action,
+        &out->event.note,           &out->event.regarding.namespace,
+        &out->event.regarding.name, &out->event.regarding.uid,
+    };
+
+    _Static_assert(ARRAY_LEN(places) == ARRAY_LEN(out->texts), "a text has no place");
+    out->event = *event;
+    for (size_t i = 0; i < ARRAY_LEN(places); i++)
+        *places[i] = out->texts[i] = xstrdup(*places[i]);
+}
+
+void kube_loop_add_event(struct kube_loop *loop, const struct cluster_event *event)
+{
+    struct note note;
+    bool has_room;
+
+    copy_event(event, &note);
+    pthread_mutex_lock(&loop->mutex);
+    has_room = loop->note_count < NOTES_MAX;
+    if (has_room && loop->notes == NULL)
+        loop->notes = xcalloc(NOTES_MAX, sizeof *loop->notes);
+    if (has_room)
+        loop->notes[loop->note_count++] = note;
+    else
+        loop->notes_dropped++;
+    pthread_mutex_unlock(&loop->mutex);
+    if (!has_room)
+        free_note(&note);
+    kube_client_wakeup(loop->client);
+}
+
+/* --- reports --------------------------------------------------------------------------------- */
+
+int kube_loop_reconcile(struct kube_loop *loop, kube_loop_on_report on_report, void *ctx,
+                        struct error *err)
+{
+    bool has_room;
+
+    pthread_mutex_lock(&loop->mutex);
+    has_room = loop->asker_count < KUBE_LOOP_ASKERS_MAX && !loop->is_stopping;
+    if (has_room)
+        loop->askers[loop->asker_count++] = (struct asker){
+            .on_report = on_report,
+            .ctx = ctx,
+            .after = UINT64_MAX, /* known when the loop takes it over */
+            .until_ms = clock_monotonic_ms() + KUBE_LOOP_REPORT_MS,
+        };
+    loop->is_asked = loop->is_asked || has_room;
+    pthread_mutex_unlock(&loop->mutex);
+    if (!has_room)
+        return error_set(err, ERR_BUSY, "too many wait for a comparison, or topofit is stopping");
+    kube_client_wakeup(loop->client);
+    return 0;
+}
+
+/* Take those out who can be answered. is_over: all of them. */
+static size_t pick_askers(struct kube_loop *loop, bool is_over,
+                          struct asker picked[KUBE_LOOP_ASKERS_MAX])
+{
+    uint64_t number = controller_report(loop->controller)->number;
+    uint64_t now_ms = clock_monotonic_ms();
+    size_t count = 0, left = 0;
+
+    pthread_mutex_lock(&loop->mutex);
+    for (size_t i = 0; i < loop->asker_count; i++) {
+        struct asker *asker = &loop->askers[i];
+
+        if (is_over || number > asker->after || now_ms >= asker->until_ms)
+            picked[count++] = *asker;
+        else
+            loop->askers[left++] = *asker;
+    }
+    loop->asker_count = left;
+    pthread_mutex_unlock(&loop->mutex);
+    return count;
+}
+
+static void answer_askers(struct kube_loop *loop, bool is_over)
+{
+    const struct reconciler_report *report = controller_report(loop->controller);
+    struct asker picked[KUBE_LOOP_ASKERS_MAX];
+    size_t count = pick_askers(loop, is_over, picked);
+
+    for (size_t i = 0; i < count; i++)
+        picked[i].on_report(picked[i].ctx, report->number > picked[i].after ? report : NULL);
+}
+
 /* --- the thread ------------------------------------------------------------------------------ */
 
-/* return false when the loop is to end: it was told to, and no job is left. */
-static bool publish(struct kube_loop *loop)
+static void publish(struct kube_loop *loop)
 {
-    bool goes_on;
+    struct controller_status status;
 
+    controller_read_status(loop->controller, clock_monotonic_ms(), &status);
+    kube_news_tell(loop->news, &status, controller_report(loop->controller));
     pthread_mutex_lock(&loop->mutex);
-    loop->status.nodes = *reflector_counters(loop->nodes.reflector);
-    loop->status.pods = *reflector_counters(loop->pods.reflector);
-    loop->status.binds = *binder_counters(loop->binder);
-    goes_on = !loop->is_stopping ||
-              loop->queue_count + loop->status.binds.in_flight > loop->status.binds.settling;
+    status.events.dropped += loop->notes_dropped;
+    loop->status = (struct kube_loop_status){status, clock_monotonic_ms()};
     pthread_mutex_unlock(&loop->mutex);
-    return goes_on;
 }
 
-static bool is_stopping(struct kube_loop *loop)
+/* Until when to sleep, at most. */
+static uint64_t sleep_ms(uint64_t due_ms)
 {
-    bool answer;
+    uint64_t now_ms = clock_monotonic_ms();
 
-    pthread_mutex_lock(&loop->mutex);
-    answer = loop->is_stopping;
-    pthread_mutex_unlock(&loop->mutex);
-    return answer;
-}
-
-static uint64_t drive(struct kube_loop *loop)
-{
-    uint64_t due_ms = drive_binds(loop);
-    struct watcher *const watchers[] = {&loop->nodes, &loop->pods};
-
-    for (size_t i = 0; i < ARRAY_LEN(watchers); i++) {
-        uint64_t watch_due_ms;
-
-        if (is_stopping(loop)) {
-            cancel_watch(watchers[i]);
-            continue;
-        }
-        watch_due_ms = drive_watch(watchers[i]);
-        due_ms = watch_due_ms < due_ms ? watch_due_ms : due_ms;
-        tell_change(watchers[i]);
-    }
-    return due_ms;
+    if (due_ms <= now_ms)
+        return 0;
+    return due_ms - now_ms < TURN_MAX_MS ? due_ms - now_ms : TURN_MAX_MS;
 }
 
 static void *run(void *ctx)
 {
     struct kube_loop *loop = ctx;
-    uint64_t due_ms, now_ms;
+    uint64_t due_ms;
 
     for (;;) {
+        answer_askers(loop, false);
+        take_over(loop);
         due_ms = drive(loop);
-        if (!publish(loop))
-            return NULL;
-        now_ms = clock_monotonic_ms();
-        kube_client_wait(loop->client, due_ms > now_ms ? due_ms - now_ms : 0);
+        publish(loop);
+        if (controller_is_stopped(loop->controller, clock_monotonic_ms()))
+            break;
+        kube_client_wait(loop->client, sleep_ms(due_ms));
     }
+    take_over(loop); /* what came while the last binds ended is refused */
+    answer_askers(loop, true);
+    return NULL;
 }
 
 void kube_loop_status(struct kube_loop *loop, struct kube_loop_status *out)
 {
     pthread_mutex_lock(&loop->mutex);
     *out = loop->status;
-    out->binds.in_flight += loop->queue_count;
+    out->controller.binds.in_flight += loop->queue_count;
     pthread_mutex_unlock(&loop->mutex);
 }
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
-static void start_watcher(struct kube_loop *loop, struct watcher *watcher,
-                          const struct reflector_options *options)
-{
-    watcher->loop = loop;
-    watcher->name = options->kind == KUBE_NODE ? "nodes" : "pods";
-    watcher->reflector = reflector_new(options);
-    /* "Not listed yet" is no news. */
-    snprintf(watcher->told, sizeof watcher->told, "%s",
-             reflector_counters(watcher->reflector)->problem);
-}
-
 static void loop_free(struct kube_loop *loop)
 {
     kube_client_free(loop->client);
-    binder_free(loop->binder);
-    reflector_free(loop->nodes.reflector);
-    reflector_free(loop->pods.reflector);
+    controller_free(loop->controller);
+    kube_news_free(loop->news);
     pthread_mutex_destroy(&loop->mutex);
     free(loop->queue);
+    free(loop->notes);
     kube_config_clear(&loop->config);
     free(loop);
 }
@@ -358,29 +442,23 @@ static uint64_t choose_seed(uint64_t seed)
 struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struct error *err)
 {
     struct kube_loop *loop = xcalloc(1, sizeof *loop);
-    uint64_t seed = choose_seed(options->seed);
 
-    assert(options->binds_max > 0 && options->log != NULL);
+    assert(options->controller.binds_max > 0 && options->log != NULL);
     loop->options = *options;
     loop->options.steal_config = NULL;
+    loop->options.controller.seed = choose_seed(options->controller.seed);
     pthread_mutex_init(&loop->mutex, NULL);
-    loop->queue = xcalloc(options->binds_max, sizeof *loop->queue);
+    loop->queue = xcalloc(options->controller.binds_max, sizeof *loop->queue);
     loop->config = *options->steal_config;
     *options->steal_config = (struct kube_config){0};
-    loop->binder = binder_new(options->binds_max, seed + 1);
-    start_watcher(
-        loop, &loop->nodes,
-        &(struct reflector_options){.kind = KUBE_NODE, .sink = options->nodes, .seed = seed + 2});
-    start_watcher(loop, &loop->pods,
-                  &(struct reflector_options){.kind = KUBE_POD,
-                                              .selector = UNFINISHED_PODS,
-                                              .sink = options->pods,
-                                              .seed = seed + 3});
+    loop->controller = controller_new(&loop->options.controller);
+    loop->news = kube_news_new(options->log, options->log_ctx);
     loop->client = kube_client_new(&loop->config, err);
     if (loop->client == NULL) {
         loop_free(loop);
         return NULL;
     }
+    publish(loop);
     if (pthread_create(&loop->thread, NULL, run, loop) != 0) {
         error_set(err, ERR_IO, "no thread for the API server could be started");
         loop_free(loop);

@@ -5,6 +5,7 @@
 #include "topofit/dialect.h"
 #include "topofit/extender.h"
 #include "topofit/extender_json.h"
+#include "pod_events.h"
 #include "topofit/mem.h"
 
 #include <stdlib.h>
@@ -60,6 +61,7 @@ static void on_job_done(void *ctx, enum bind_outcome outcome, const char *text)
     switch (outcome) {
     case BIND_BOUND:
         cluster_confirm(cluster, uid, binding->token);
+        tell_assigned(binding->extender, binding->pod);
         finish(binding, BIND_END_BOUND, "");
         return;
     case BIND_FAILED:
@@ -119,13 +121,18 @@ static const char *check_pod(const struct pod *pod, const struct extender_bindin
     return NULL;
 }
 
-static const char *check_args(struct extender *extender, const struct extender_binding_args *args)
+static const char *check_args(struct extender *extender, const struct extender_binding_args *args,
+                              struct error *err)
 {
+    const struct bind_port *port = &extender->binder;
+
     if (args->pod_name[0] == '\0' || args->pod_namespace[0] == '\0' || args->pod_uid[0] == '\0' ||
         args->node[0] == '\0')
         return "PodName, PodNamespace, PodUID and Node are all needed";
     if (!cluster_is_synced(extender->cluster))
         return "topofit has not listed the cluster's nodes and pods yet";
+    if (port->check != NULL && port->check(port->ctx, err) < 0)
+        return err->text;
     return NULL;
 }
 
@@ -252,6 +259,7 @@ int extender_bind(struct extender *extender, const char *bytes, size_t length, s
 {
     AUTO(holding_view_clear) struct holding_view holding = {0};
     struct extender_binding_args args = {0};
+    struct error trouble_text = {0};
     struct binding *binding;
     const char *trouble;
 
@@ -263,7 +271,7 @@ int extender_bind(struct extender *extender, const char *bytes, size_t length, s
                                 .deadline_ms = now.monotonic_ms + extender->options.bind_timeout_ms,
                                 .done = done,
                                 .ctx = ctx};
-    trouble = check_args(extender, &args);
+    trouble = check_args(extender, &args, &trouble_text);
     if (trouble == NULL) {
         binding->pod = find_pod(extender, &args);
         trouble = check_pod(binding->pod, &args);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* filter - which of the nodes asked about can take the pod, and why the others cannot. */
 #include "call.h"
+#include "pod_events.h"
 #include "topofit/mem.h"
 
 #include <stdio.h>
@@ -162,6 +163,8 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
         keep_all(&call, &answer);
     else
         consider_all(extender, &call, &answer);
+    if (answer.decision.kept == 0 && answer.count > 0)
+        tell_unplaced(extender, call.pod, answer.by_reason, answer.count);
     /* Also of a pod without devices: its bind call may come before the watch shows it. */
     history_put(extender->history, &answer.decision);
     extender_json_write_filter_result(out, &call.args, answer.nodes, answer.count);

@@ -273,7 +273,7 @@ static void test_bind__the_observer_is_told_every_end_once(void **state)
     unsigned ends[BIND_END_REFUSED + 1] = {0};
 
     (void)state;
-    harness->extender.observer = (struct observer){ends, NULL, count_end};
+    harness->extender.observer = (struct observer){.ctx = ends, .on_bind_end = count_end};
     for (size_t i = 0; i < ARRAY_LEN(outcomes); i++) {
         ask_bind(harness, "p", "n1");
         end_job(harness, outcomes[i], outcomes[i] == BIND_BOUND ? "" : "why");

@@ -193,7 +193,7 @@ static void test_filter__the_observer_is_told_nodes_by_reason(void **state)
     memset(told, 0, sizeof told);
     api_node(harness, "n2", 1, CARD_MIB);
     api_node(harness, "n3", 1, CARD_MIB);
-    harness->extender.observer = (struct observer){&calls, count_filtered, NULL};
+    harness->extender.observer = (struct observer){.ctx = &calls, .on_filtered = count_filtered};
     ask_filter(harness, "p", "n1 n2 n3 ghost");
     assert_int_equal(told[REASON_OK], 2);
     assert_int_equal(told[REASON_MEMORY], 1);
@@ -208,7 +208,7 @@ static void test_filter__pods_without_devices_are_remembered_and_not_counted(voi
     unsigned calls = 0;
 
     (void)state;
-    harness->extender.observer = (struct observer){&calls, count_filtered, NULL};
+    harness->extender.observer = (struct observer){.ctx = &calls, .on_filtered = count_filtered};
     api_pod(harness, "cpu", "none");
     expect_kept(harness, "cpu", "n1", "n1");
     /* Its bind call may come before the watch shows it. */

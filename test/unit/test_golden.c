@@ -179,7 +179,7 @@ static void run_case(void **state)
     struct embedded_port embedded = {harness->cluster, &harness->classes};
     struct recording_port port = {embedded_bind_port(&embedded), xstrdup("{}")};
 
-    harness->extender.binder = (struct bind_port){&port, record};
+    harness->extender.binder = (struct bind_port){.ctx = &port, .submit = record};
     configure(harness, words[1]);
     load(harness, words[1]);
     answer = answer_of(harness, words[0], request);

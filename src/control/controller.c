@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* controller - everything of one topofit that talks to the API server over time, as one machine. */
+#include "topofit/controller.h"
+
+#include "topofit/buf.h"
+#include "topofit/jitter.h"
+#include "topofit/mem.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_MAX_BYTES (8u << 20) /* of one object; lists are read as they come */
+#define LAST_EVENTS_MS 2000u        /* at the end, events are written so long and no longer */
+
+/* kube-scheduler looks at pods through the same glass; a pod that finishes is told as deleted. */
+#define UNFINISHED_PODS "status.phase!=Succeeded,status.phase!=Failed"
+
+enum machine {
+    NODE_REFLECTOR = 0,
+    POD_REFLECTOR,
+    BINDER,
+    LEASE,
+    EVENT_QUEUE,
+    WAKER,
+    RECONCILER,
+    MACHINES,
+};
+
+/* A request in flight. */
+struct call {
+    struct call *next;
+    uint64_t id;    /* ours */
+    uint64_t inner; /* the machine's; 0 for reflectors, which have one at a time */
+    enum machine machine;
+    int status;
+    unsigned retry_after_s;
+    struct buf body; /* of machines that want it whole */
+};
+
+struct controller {
+    struct controller_options options;
+    struct reflector *nodes, *pods;
+    struct binder *binder;
+    struct lease *lease;        /* NULL: no election */
+    struct event_queue *events; /* NULL: none are written */
+    struct waker *waker;        /* NULL: nobody is woken */
+    struct reconciler *reconciler;
+    struct call *calls;
+    uint64_t last_id;
+    bool led;               /* at the last look */
+    uint64_t lists_at_lead; /* complete lists of pods when we came to lead */
+    bool stopping;
+    uint64_t stop_by_ms; /* for the events */
+};
+
+/* --- the machines, by what they have in common ----------------------------------------------- */
+
+/*
+ * A reflector says what it wants in words of its own, and is driven apart. The others have these.
+ */
+struct driver {
+    bool (*next)(struct controller *c, struct moment now, struct api_request *out);
+    uint64_t (*due_ms)(const struct controller *c);
+    void (*on_answer)(struct controller *c, uint64_t id, const struct api_answer *answer,
+                      uint64_t now_ms);
+    void (*on_loss)(struct controller *c, uint64_t id, bool was_sent, const char *why,
+                    uint64_t now_ms);
+};
+
+static bool next_binding(struct controller *c, struct moment now, struct api_request *out)
+{
+    return binder_next_request(c->binder, now.monotonic_ms, out);
+}
+
+static uint64_t binder_due_ms(const struct controller *c)
+{
+    return binder_next_due_ms(c->binder);
+}
+
+static void on_binding(struct controller *c, uint64_t id, const struct api_answer *answer,
+                       uint64_t now_ms)
+{
+    binder_on_answer(c->binder, id, answer, now_ms);
+}
+
+static void on_lost_binding(struct controller *c, uint64_t id, bool was_sent, const char *why,
+                            uint64_t now_ms)
+{
+    binder_on_loss(c->binder, id, was_sent, why, now_ms);
+}
+
+static bool next_lease(struct controller *c, struct moment now, struct api_request *out)
+{
+    return c->lease != NULL && lease_next_request(c->lease, now, out);
+}
+
+static uint64_t lease_due_ms(const struct controller *c)
+{
+    return c->lease != NULL ? lease_next_due_ms(c->lease) : UINT64_MAX;
+}
+
+static void on_lease(struct controller *c, uint64_t id, const struct api_answer *answer,
+                     uint64_t now_ms)
+{
+    lease_on_answer(c->lease, id, answer, now_ms);
+}
+
+static void on_lost_lease(struct controller *c, uint64_t id, bool was_sent, const char *why,
+                          uint64_t now_ms)
+{
+    lease_on_loss(c->lease, id, was_sent, why, now_ms);
+}
+
+static bool next_event(struct controller *c, struct moment now, struct api_request *out)
+{
+    return c->events != NULL && event_queue_next_request(c->events, now, out);
+}
+
+static uint64_t events_due_ms(const struct controller *c)
+{
+    return c->events != NULL ? event_queue_next_due_ms(c->events) : UINT64_MAX;
+}
+
+static void on_event(struct controller *c, uint64_t id, const struct api_answer *answer,
+                     uint64_t now_ms)
+{
+    event_queue_on_answer(c->events, id, answer, now_ms);
+}
+
+static void on_lost_event(struct controller *c, uint64_t id, bool was_sent, const char *why,
+                          uint64_t now_ms)
+{
+    event_queue_on_loss(c->events, id, was_sent, why, now_ms);
+}
+
+static bool next_wake(struct controller *c, struct moment now, struct api_request *out)
+{
+    return c->waker != NULL && !c->stopping && waker_next_request(c->waker, now, out);
+}
+
+static uint64_t wake_due_ms(const struct controller *c)
+{
+    return c->waker != NULL && !c->stopping ? waker_next_due_ms(c->waker) : UINT64_MAX;
+}
+
+static void on_wake(struct controller *c, uint64_t id, const struct api_answer *answer,
+                    uint64_t now_ms)
+{
+    waker_on_answer(c->waker, id, answer, now_ms);
+}
+
+static void on_lost_wake(struct controller *c, uint64_t id, bool was_sent, const char *why,
+                         uint64_t now_ms)
+{
+    waker_on_loss(c->waker, id, was_sent, why, now_ms);
+}
+
+static bool next_comparison(struct controller *c, struct moment now, struct api_request *out)
+{
+    return !c->stopping && reconciler_next_request(c->reconciler, now, out);
+}
+
+static uint64_t comparison_due_ms(const struct controller *c)
+{
+    return c->stopping ? UINT64_MAX : reconciler_next_due_ms(c->reconciler);
+}
+
+/* In the order in which they are served. on_answer NULL: it reads what arrives by itself. */
+static const struct driver drivers[MACHINES] = {
+    [BINDER] = {next_binding, binder_due_ms, on_binding, on_lost_binding},
+    [LEASE] = {next_lease, lease_due_ms, on_lease, on_lost_lease},
+    [EVENT_QUEUE] = {next_event, events_due_ms, on_event, on_lost_event},
+    [WAKER] = {next_wake, wake_due_ms, on_wake, on_lost_wake},
+    [RECONCILER] = {next_comparison, comparison_due_ms, NULL, NULL},
+};
+
+static struct reflector *reflector_of(const struct controller *c, enum machine machine)
+{
+    switch (machine) {
+    case NODE_REFLECTOR:
+        return c->nodes;
+    case POD_REFLECTOR:
+        return c->pods;
+    case BINDER:
+    case LEASE:
+    case EVENT_QUEUE:
+    case WAKER:
+    case RECONCILER:
+    case MACHINES:
+        return NULL;
+    }
+    return NULL;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static struct reflector *new_reflector(const struct controller_options *options,
+                                       enum kube_kind kind, uint64_t seed)
+{
+    return reflector_new(&(struct reflector_options){
+        .kind = kind,
+        .selector = kind == KUBE_POD ? UNFINISHED_PODS : NULL,
+        .streams_lists = options->streams_lists,
+        .sink = kind == KUBE_POD ? intake_pods(options->intake) : intake_nodes(options->intake),
+        .seed = seed,
+    });
+}
+
+struct controller *controller_new(const struct controller_options *options)
+{
+    struct controller *c = xcalloc(1, sizeof *c);
+    struct jitter seeds = {options->seed};
+    uint64_t seed[MACHINES];
+
+    for (size_t i = 0; i < ARRAY_LEN(seed); i++)
+        seed[i] = jitter_between(&seeds, 0, UINT64_MAX);
+    c->options = *options;
+    c->options.lease = NULL; /* both are the caller's, and not needed any more */
+    c->options.events = NULL;
+    c->nodes = new_reflector(options, KUBE_NODE, seed[NODE_REFLECTOR]);
+    c->pods = new_reflector(options, KUBE_POD, seed[POD_REFLECTOR]);
+    c->binder = binder_new(options->binds_max, seed[BINDER]);
+    if (options->lease != NULL) {
+        struct lease_options lease = *options->lease;
+
+        lease.seed = seed[LEASE];
+        c->lease = lease_new(&lease);
+    }
+    if (options->events != NULL) {
+        struct event_queue_options events = *options->events;
+
+        events.seed = seed[EVENT_QUEUE];
+        c->events = event_queue_new(&events);
+    }
+    if (options->wakes)
+        c->waker = waker_new(options->cluster, options->history, seed[WAKER]);
+    c->reconciler = reconciler_new(&(struct reconciler_options){
+        .cluster = options->cluster,
+        .classes = intake_classes(options->intake),
+        .nodes = c->nodes,
+        .pods = c->pods,
+        .pod_selector = UNFINISHED_PODS,
+        .interval_ms = options->reconcile_interval_ms,
+        .seed = seed[RECONCILER],
+    });
+    return c;
+}
+
+static void free_call(struct call *call)
+{
+    buf_clear(&call->body);
+    free(call);
+}
+
+void controller_free(struct controller *c)
+{
+    if (c == NULL)
+        return;
+    while (c->calls != NULL) {
+        struct call *next = c->calls->next;
+
+        free_call(c->calls);
+        c->calls = next;
+    }
+    binder_free(c->binder);
+    reconciler_free(c->reconciler);
+    waker_free(c->waker);
+    event_queue_free(c->events);
+    lease_free(c->lease);
+    reflector_free(c->nodes);
+    reflector_free(c->pods);
+    free(c);
+}
+
+/* --- who may bind ---------------------------------------------------------------------------- */
+
+static bool leads(const struct controller *c, uint64_t now_ms)
+{
+    return c->lease == NULL || now_ms < lease_held_until_ms(c->lease);
+}
+
+/*
+ * A leader before us may have bound pods that our watch has not shown: what we know has to come
+ * from a list that was asked for since.
+ */
+static bool may_bind(const struct controller *c, uint64_t now_ms)
+{
+    if (!leads(c, now_ms) || !reflector_counters(c->nodes)->synced ||
+        !reflector_counters(c->pods)->synced)
+        return false;
+    return c->lease == NULL || (c->led && reflector_counters(c->pods)->lists > c->lists_at_lead);
+}
+
+static bool binds_are_over(const struct controller *c)
+{
+    const struct binder_counters *binds = binder_counters(c->binder);
+
+    return binds->in_flight == binds->settling;
+}
+
+static void look_at_lease(struct controller *c, uint64_t now_ms)
+{
+    bool leads_now = leads(c, now_ms);
+
+    if (leads_now && !c->led && c->lease != NULL) {
+        c->lists_at_lead = reflector_counters(c->pods)->lists;
+        reflector_relist(c->pods, now_ms);
+    }
+    c->led = leads_now;
+    if (c->lease != NULL && !binds_are_over(c))
+        lease_note_work(c->lease, now_ms);
+    if (c->lease != NULL)
+        binder_permit(c->binder, may_bind(c, now_ms) ? lease_held_until_ms(c->lease) : 0);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static bool events_are_over(const struct controller *c, uint64_t now_ms)
+{
+    return c->events == NULL || event_queue_is_idle(c->events) || now_ms >= c->stop_by_ms;
+}
+
+/* The lease goes last: until then nobody else shall bind. */
+static void look_at_end(struct controller *c, uint64_t now_ms)
+{
+    if (c->stopping && binds_are_over(c) && events_are_over(c, now_ms) && c->lease != NULL)
+        lease_resign(c->lease, now_ms);
+}
+
+void controller_stop(struct controller *c, uint64_t now_ms)
+{
+    if (!c->stopping)
+        c->stop_by_ms = now_ms + LAST_EVENTS_MS;
+    c->stopping = true;
+}
+
+bool controller_is_stopped(const struct controller *c, uint64_t now_ms)
+{
+    return c->stopping && binds_are_over(c) && events_are_over(c, now_ms) &&
+           (c->lease == NULL || lease_is_resigned(c->lease));
+}
+
+/* --- what is wanted -------------------------------------------------------------------------- */
+
+static struct call *find_call(const struct controller *c, uint64_t id)
+{
+    for (struct call *call = c->calls; call != NULL; call = call->next) {
+        if (call->id == id)
+            return call;
+    }
+    return NULL;
+}
+
+static struct call *find_call_of(const struct controller *c, enum machine machine)
+{
+    for (struct call *call = c->calls; call != NULL; call = call->next) {
+        if (call->machine == machine)
+            return call;
+    }
+    return NULL;
+}
+
+static void remove_call(struct controller *c, struct call *call)
+{
+    struct call **place = &c->calls;
+
+    while (*place != call)
+        place = &(*place)->next;
+    *place = call->next;
+    free_call(call);
+}
+
+static void want_send(struct controller *c, enum machine machine, const struct api_request *request,
+                      struct controller_wish *out)
+{
+    struct call *call = xcalloc(1, sizeof *call);
+
+    call->id = ++c->last_id;
+    call->inner = request->id;
+    call->machine = machine;
+    call->body = buf_with_max(ANSWER_MAX_BYTES);
+    call->next = c->calls;
+    c->calls = call;
+    out->action = CONTROLLER_SEND;
+    out->request = *request;
+    out->request.id = call->id;
+}
+
+static void want_cancel(struct controller *c, struct call *call, struct controller_wish *out)
+{
+    out->action = CONTROLLER_CANCEL;
+    out->request = (struct api_request){.id = call->id};
+    remove_call(c, call);
+}
+
+static void drive_reflector(struct controller *c, enum machine machine, uint64_t now_ms,
+                            struct controller_wish *out)
+{
+    struct call *call = find_call_of(c, machine);
+    struct reflector_wish wish;
+
+    if (c->stopping) {
+        if (call != NULL)
+            want_cancel(c, call, out);
+        return;
+    }
+    do
+        reflector_next(reflector_of(c, machine), now_ms, &wish);
+    while (wish.action == REFLECTOR_CANCEL && call == NULL); /* it ended by itself meanwhile */
+    if (wish.action == REFLECTOR_SEND)
+        want_send(c, machine,
+                  &(struct api_request){.method = "GET",
+                                        .path = wish.path,
+                                        .fresh_connection = wish.fresh_connection},
+                  out);
+    else if (wish.action == REFLECTOR_CANCEL)
+        want_cancel(c, call, out);
+    else if (wish.wait_until_ms < out->wait_until_ms)
+        out->wait_until_ms = wish.wait_until_ms;
+}
+
+static void drive(struct controller *c, enum machine machine, struct moment now,
+                  struct controller_wish *out)
+{
+    const struct driver *driver = &drivers[machine];
+    struct api_request request;
+    uint64_t due_ms;
+
+    if (driver->next == NULL) {
+        drive_reflector(c, machine, now.monotonic_ms, out);
+    } else if (driver->next(c, now, &request)) {
+        want_send(c, machine, &request, out);
+    } else {
+        due_ms = driver->due_ms(c);
+        out->wait_until_ms = due_ms < out->wait_until_ms ? due_ms : out->wait_until_ms;
+    }
+}
+
+void controller_next(struct controller *c, struct moment now, struct controller_wish *out)
+{
+    *out = (struct controller_wish){.action = CONTROLLER_WAIT, .wait_until_ms = UINT64_MAX};
+    look_at_end(c, now.monotonic_ms);
+    look_at_lease(c, now.monotonic_ms);
+    for (enum machine machine = 0; machine < MACHINES && out->action == CONTROLLER_WAIT; machine++)
+        drive(c, machine, now, out);
+    if (c->stopping && c->stop_by_ms > now.monotonic_ms && c->stop_by_ms < out->wait_until_ms)
+        out->wait_until_ms = c->stop_by_ms;
+}
+
+/* --- what arrives ---------------------------------------------------------------------------- */
+
+void controller_on_begin(struct controller *c, uint64_t id, int status, unsigned retry_after_s,
+                         uint64_t now_ms)
+{
+    struct call *call = find_call(c, id);
+    struct reflector *reflector;
+
+    if (call == NULL)
+        return;
+    call->status = status;
+    call->retry_after_s = retry_after_s;
+    reflector = reflector_of(c, call->machine);
+    if (reflector != NULL)
+        reflector_on_begin(reflector, status, retry_after_s, now_ms);
+    else if (call->machine == RECONCILER)
+        reconciler_on_begin(c->reconciler, call->inner, status);
+}
+
+void controller_on_bytes(struct controller *c, uint64_t id, const char *bytes, size_t length,
+                         uint64_t now_ms)
+{
+    struct call *call = find_call(c, id);
+    struct reflector *reflector;
+
+    if (call == NULL)
+        return;
+    reflector = reflector_of(c, call->machine);
+    if (reflector != NULL)
+        reflector_on_bytes(reflector, bytes, length, now_ms);
+    else if (call->machine == RECONCILER)
+        reconciler_on_bytes(c->reconciler, call->inner, bytes, length);
+    else
+        buf_add(&call->body, bytes, length);
+}
+
+static void end_whole(struct controller *c, const struct call *call, const struct error *failure,
+                      bool was_sent, uint64_t now_ms)
+{
+    const struct driver *driver = &drivers[call->machine];
+    struct api_answer answer = {
+        .status = call->status,
+        .retry_after_s = call->retry_after_s,
+        .body = buf_text(&call->body),
+        .body_length = call->body.length,
+    };
+
+    if (failure != NULL)
+        driver->on_loss(c, call->inner, was_sent, failure->text, now_ms);
+    else if (call->status == 0 || call->body.overflowed)
+        driver->on_loss(c, call->inner, true, "the answer has no status, or is too long", now_ms);
+    else
+        driver->on_answer(c, call->inner, &answer, now_ms);
+}
+
+void controller_on_end(struct controller *c, uint64_t id, const struct error *failure,
+                       bool was_sent, uint64_t now_ms)
+{
+    struct call *call = find_call(c, id);
+    struct reflector *reflector;
+
+    if (call == NULL)
+        return;
+    reflector = reflector_of(c, call->machine);
+    if (reflector != NULL)
+        reflector_on_end(reflector, failure, now_ms);
+    else if (call->machine == RECONCILER)
+        reconciler_on_end(c->reconciler, call->inner, failure, now_ms);
+    else
+        end_whole(c, call, failure, was_sent, now_ms);
+    remove_call(c, call);
+}
+
+/* --- what is asked of us --------------------------------------------------------------------- */
+
+int controller_submit_bind(struct controller *c, struct bind_job *steal_job, uint64_t now_ms,
+                           struct error *err)
+{
+    look_at_lease(c, now_ms);
+    if (c->stopping)
+        return error_set(err, ERR_BUSY, "topofit is stopping");
+    if (!may_bind(c, now_ms))
+        return error_set(err, ERR_BUSY, "this topofit is not the leader");
+    if (c->lease != NULL)
+        lease_note_work(c->lease, now_ms);
+    return binder_submit(c->binder, steal_job, now_ms, err);
+}
+
+void controller_want_lead(struct controller *c, uint64_t now_ms)
+{
+    if (c->lease != NULL && !leads(c, now_ms) && !c->stopping)
+        lease_want(c->lease, now_ms);
+}
+
+void controller_add_event(struct controller *c, const struct cluster_event *event,
+                          struct moment now)
+{
+    if (c->events != NULL)
+        event_queue_add(c->events, event, now);
+}
+
+void controller_reconcile(struct controller *c)
+{
+    reconciler_ask(c->reconciler);
+}
+
+/* --- for people ------------------------------------------------------------------------------ */
+
+void controller_read_status(const struct controller *c, uint64_t now_ms,
+                            struct controller_status *out)
+{
+    *out = (struct controller_status){
+        .nodes = *reflector_counters(c->nodes),
+        .pods = *reflector_counters(c->pods),
+        .binds = *binder_counters(c->binder),
+        .reconciles = *reconciler_counters(c->reconciler),
+        .elects = c->lease != NULL,
+        .leads = leads(c, now_ms),
+        .may_bind = may_bind(c, now_ms),
+    };
+    if (c->events != NULL)
+        out->events = *event_queue_counters(c->events);
+    if (c->waker != NULL) {
+        out->wakes = *waker_counters(c->waker);
+        snprintf(out->wake_problem, sizeof out->wake_problem, "%s", waker_problem(c->waker));
+    }
+    if (c->lease == NULL)
+        return;
+    out->lease = *lease_counters(c->lease);
+    snprintf(out->holder, sizeof out->holder, "%s", lease_holder(c->lease));
+    snprintf(out->lease_problem, sizeof out->lease_problem, "%s", lease_problem(c->lease));
+}
+
+const struct reconciler_report *controller_report(const struct controller *c)
+{
+    return reconciler_report(c->reconciler);
+}
+
+bool controller_is_comparing(const struct controller *c)
+{
+    return reconciler_is_running(c->reconciler);
+}

@@ -16,6 +16,7 @@ RIGHTS = {
     ("ClusterRole", "", "nodes"): READ,
     ("ClusterRole", "", "pods"): READ,
     ("ClusterRole", "", "pods/binding"): {"create"},
+    ("ClusterRole", "events.k8s.io", "events"): {"create", "patch"},
     ("Role", "coordination.k8s.io", "leases"): {"get", "update"},
 }
 MAY_BIND = {"system:kube-scheduler", "system:volume-scheduler"}

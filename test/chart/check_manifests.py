@@ -13,11 +13,11 @@ import yaml
 READ = {"get", "list", "watch"}
 # (kind, API group, resource) -> the verbs that may be given. A new right here is a decision.
 RIGHTS = {
-    ("ClusterRole", "", "nodes"): READ,
+    ("ClusterRole", "", "nodes"): READ | {"patch"},
     ("ClusterRole", "", "pods"): READ,
     ("ClusterRole", "", "pods/binding"): {"create"},
     ("ClusterRole", "events.k8s.io", "events"): {"create", "patch"},
-    ("Role", "coordination.k8s.io", "leases"): {"get", "update"},
+    ("Role", "coordination.k8s.io", "leases"): {"get", "update", "create"},
 }
 MAY_BIND = {"system:kube-scheduler", "system:volume-scheduler"}
 LABELS = {"helm.sh/chart"} | {
@@ -46,7 +46,9 @@ def rule_problems(kind, rule):
             extra = set(rule["verbs"]) - RIGHTS.get((kind, group, resource), set())
             if extra:
                 yield f"gives {sorted(extra)} on {group}/{resource}"
-            if resource == "leases" and not rule.get("resourceNames"):
+            # create knows no names, but a Lease that exists is out of its reach.
+            if resource == "leases" and not rule.get("resourceNames") and \
+                    rule["verbs"] != ["create"]:
                 yield "gives every lease of the namespace"
 
 

@@ -302,6 +302,20 @@ class ControlPlane:
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
                         "name": "topofit"},
             "subjects": [{"kind": "User", "name": "topofit"}]})
+        self.grant_lease(rbac + "namespaces/kube-system/")
+
+    def grant_lease(self, place):
+        """What the chart's Role lets the daemon do with the Lease, where it looks without a chart."""
+        rule = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+        self.admin.create(place + "roles", {
+            "metadata": {"name": "topofit-leader"},
+            "rules": [dict(rule, verbs=["create"]),
+                      dict(rule, verbs=["get", "update"], resourceNames=["topofit"])]})
+        self.admin.create(place + "rolebindings", {
+            "metadata": {"name": "topofit-leader"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role",
+                        "name": "topofit-leader"},
+            "subjects": [{"kind": "User", "name": "topofit"}]})
 
     def kubeconfig(self, user):
         """A kubeconfig with a token and files."""

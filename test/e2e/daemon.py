@@ -9,10 +9,22 @@ import time
 import controlplane
 
 
+# A daemon that was killed leaves its lease behind: its successor waits for so long.
+CONFIG = """\
+leaderElection:
+  leaseDuration: 1500ms
+  renewDeadline: 1s
+  retryPeriod: 200ms
+"""
+
+
 class Topofit:
     """One daemon at a time, always on the ports that the scheduler was told."""
 
-    def __init__(self, plane, kubeconfig=None):
+    def __init__(self, plane, kubeconfig=None, config=CONFIG):
+        self.config = plane.path("topofit.yaml")
+        with open(self.config, "w") as file:
+            file.write(config)
         self.plane = plane
         self.kubeconfig = kubeconfig or plane.kubeconfig("topofit")
         self.admin_port = plane.ports.take()
@@ -22,7 +34,8 @@ class Topofit:
     def start(self):
         """Start it and wait until it says that it is ready."""
         self.service = controlplane.Service("topofit", [
-            os.environ["TOPOFIT"], "serve", "--kubeconfig", self.kubeconfig,
+            os.environ["TOPOFIT"], "serve", "--config", self.config,
+            "--kubeconfig", self.kubeconfig,
             "--listen", "127.0.0.1:%d" % self.plane.extender_port,
             "--admin-listen", "127.0.0.1:%d" % self.admin_port], self.plane.directory)
         self.plane.services.append(self.service)

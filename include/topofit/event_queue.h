@@ -94,7 +94,8 @@ struct event_queue_counters {
     uint64_t untold;         /* in memory: what waits, and what later writes will count */
     uint64_t errors;         /* requests lost or refused */
     uint64_t forbidden;      /* of these, for want of rights; each costs a minute of events */
-    size_t waiting;          /* keys with a request wanted or in flight */
+    size_t keys;             /* remembered: never more than EVENT_QUEUE_MAX */
+    size_t waiting;          /* of these, with a request wanted or in flight */
 };
 
 /* Borrowed; changes with every call. */

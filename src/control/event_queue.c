@@ -134,6 +134,8 @@ static void forget(struct event_queue *queue, struct event_series *series)
     step(queue, series, SERIES_RESTING, UINT64_MAX);
     map_remove(queue->series, series->key);
     event_series_free(series);
+    if (--queue->counters.keys == 0)
+        queue->due_ms = UINT64_MAX;
 }
 
 /* A rest is over: there is something to tell, or the series has ended and is forgotten. */
@@ -179,7 +181,7 @@ static bool make_room(struct event_queue *queue)
     struct event_series *oldest = NULL;
     struct map_cursor at = {0};
 
-    if (map_count(queue->series) < EVENT_QUEUE_MAX)
+    if (queue->counters.keys < EVENT_QUEUE_MAX)
         return true;
     if (queue->counters.waiting == EVENT_QUEUE_MAX)
         return false;
@@ -203,6 +205,7 @@ static struct event_series *find_or_make(struct event_queue *queue,
         return series;
     series = event_series_new(key, event);
     map_put(queue->series, key, series);
+    queue->counters.keys++;
     want_write(queue, series, now_ms);
     return series;
 }

@@ -11,6 +11,7 @@
 
 #define EVENT_T0_MS 1000000u         /* monotonic */
 #define EVENT_UNIX_MS 1767225600000u /* 2026-01-01T00:00:00Z, at EVENT_T0_MS */
+#define MINUTE_MS 60000u
 #define EVENTS_PATH "/apis/events.k8s.io/v1/namespaces/default/events"
 
 struct event_story {

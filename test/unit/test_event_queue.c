@@ -3,14 +3,6 @@
 
 #include <stdlib.h>
 
-#define MINUTE_MS 60000u
-#define FORBIDDEN EVENT_STATUS("403", "Forbidden")
-#define GONE EVENT_STATUS("404", "NotFound")
-#define EXISTS EVENT_STATUS("409", "AlreadyExists")
-#define TERMINATING \
-    "{\"kind\":\"Status\",\"status\":\"Failure\",\"message\":\"no\",\"reason\":\"Forbidden\"," \
-    "\"details\":{\"causes\":[{\"reason\":\"NamespaceTerminating\"}]},\"code\":403}"
-
 /* --- a series -------------------------------------------------------------------------------- */
 
 static void test_first_event__is_created(void **state)
@@ -253,284 +245,39 @@ static void test_note__that_changes_leaves_the_old_series_with_its_last_count(vo
     assert_string_not_equal(story->path, old_path);
 }
 
-static void test_note__that_changes_while_an_event_failed_for_certain_is_told_instead(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-
-    (void)state;
-    happen(story, "old");
-    expect_request(story, "POST");
-    happen(story, "new");
-    answer_event(story, 429, "");
-    wait_for_event_request(story, MINUTE_MS);
-    assert_contains(story->body, "\"note\":\"new\"");
-    assert_contains(story->body, "\"count\":2");
-}
-
-/* --- failures -------------------------------------------------------------------------------- */
-
-static void test_failed_request__is_tried_again_after_a_wait(void **state)
+/* An Event that may be there keeps its name and its text; any other tells what is newest. */
+static void
+test_note__that_changes_while_an_event_fails_is_told_unless_it_may_be_there(void **state)
 {
     static const struct {
         int status; /* 0: lost before it was sent, -1: after */
-        const char *body;
+        const char *body, *note, *count;
     } cases[] = {
-        {0, ""},      {-1, ""},        {401, EVENT_STATUS("401", "Unauthorized")},
-        {429, ""},    {500, ""},       {504, EVENT_STATUS("504", "Timeout")},
-        {403, "no!"}, {404, "nginx"},  {409, EVENT_STATUS("409", "Conflict")},
-        {302, ""},    {422, "<html>"},
+        {0, "", "new", "\"count\":2,\"lastObservedTime\":\"2026-01-01T00:00:01.000000Z\""},
+        {429, "", "new", "\"count\":2"},
+        {401, "", "new", "\"count\":2"},
+        {409, EVENT_STATUS("409", "Conflict"), "new", "\"count\":2"},
+        {-1, "", "old", "\"old\"}"},
+        {504, EVENT_STATUS("504", "Timeout"), "old", "\"old\"}"},
+        {404, "nginx", "old", "\"old\"}"},
     };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO(event_story_free) struct event_story *story = event_story_new();
 
-        happen(story, "no");
+        happen(story, "old");
         expect_request(story, "POST");
+        story->now_ms += 1000;
+        happen(story, "new");
         if (cases[i].status <= 0)
             lose_event(story, cases[i].status < 0);
         else
             answer_event(story, cases[i].status, cases[i].body);
-        assert_false(event_queue_is_idle(story->queue));
-        assert_in_range(wait_for_event_request(story, MINUTE_MS), 1000, 2000);
-        assert_int_equal(story->request.fresh_connection, cases[i].status <= 0);
-        answer_event(story, 201, "{}");
-        assert_int_equal(event_queue_counters(story->queue)->errors, 1);
-        assert_int_equal(event_queue_counters(story->queue)->written, 1);
-    }
-}
-
-static void test_failed_requests__are_given_up_after_twelve(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-    unsigned requests = 0;
-
-    (void)state;
-    happen(story, "no");
-    happen(story, "no");
-    do {
         wait_for_event_request(story, MINUTE_MS);
-        lose_event(story, true);
-        requests++;
-    } while (!event_queue_is_idle(story->queue));
-    assert_int_equal(requests, 12);
-    assert_int_equal(event_queue_counters(story->queue)->dropped, 2);
-    assert_contains(event_queue_problem(story->queue), "connection reset");
-    happen(story, "no");
-    expect_written(story, "POST"); /* it is a first one again */
-}
-
-static void test_retry_after__holds_back_everything(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-
-    (void)state;
-    happen(story, "no");
-    expect_request(story, "POST");
-    answer_event_later(story, 429, 30);
-    happen_to(story, "p2", "no");
-    expect_none(story);
-    assert_int_equal(wait_for_event_request(story, MINUTE_MS), 30000);
-}
-
-static void test_retry_after__of_a_day_is_not_obeyed(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-
-    (void)state;
-    happen(story, "no");
-    expect_request(story, "POST");
-    answer_event_later(story, 503, 86400);
-    assert_int_equal(wait_for_event_request(story, 10 * MINUTE_MS), 5 * MINUTE_MS);
-}
-
-/* A POST that may have been executed keeps its name, so that it cannot be there twice. */
-static void test_lost_answer__that_was_a_success_is_recognised(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-    char body[8192];
-
-    (void)state;
-    happen(story, "no");
-    expect_request(story, "POST");
-    memcpy(body, story->body, sizeof body);
-    lose_event(story, true);
-    happen(story, "no");
-    wait_for_event_request(story, MINUTE_MS);
-    assert_string_equal(story->body, body);
-    answer_event(story, 409, EXISTS);
-    assert_int_equal(event_queue_counters(story->queue)->written, 1);
-    expect_request(story, "PATCH"); /* the second occurrence was not in it */
-    assert_contains(story->body, "\"count\":2");
-}
-
-static void test_name__that_is_taken_is_changed_once(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-    char body[8192];
-
-    (void)state;
-    happen(story, "no");
-    expect_request(story, "POST");
-    memcpy(body, story->body, sizeof body);
-    answer_event(story, 409, EXISTS);
-    expect_request(story, "POST");
-    assert_string_not_equal(story->body, body);
-    answer_event(story, 409, EXISTS);
-    expect_none(story);
-    assert_int_equal(event_queue_counters(story->queue)->dropped, 1);
-}
-
-static void test_series__whose_event_is_gone_is_created_anew(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-
-    (void)state;
-    happen(story, "no");
-    expect_written(story, "POST");
-    story->now_ms += 1000;
-    happen(story, "no");
-    expect_request(story, "PATCH");
-    answer_event(story, 404, GONE);
-    expect_request(story, "POST");
-    assert_contains(story->body, "\"eventTime\":\"2026-01-01T00:00:00.000000Z\"");
-    assert_contains(story->body, "\"count\":2");
-    answer_event(story, 201, "{}");
-    expect_none(story);
-    assert_int_equal(event_queue_counters(story->queue)->written, 2);
-}
-
-static void test_refusal_for_good__drops_this_event_alone(void **state)
-{
-    static const struct {
-        int status;
-        const char *body;
-    } cases[] = {
-        {404, GONE},
-        {403, TERMINATING},
-        {400, EVENT_STATUS("400", "BadRequest")},
-        {422, EVENT_STATUS("422", "Invalid")},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO(event_story_free) struct event_story *story = event_story_new();
-
-        happen(story, "no");
-        happen_to(story, "p2", "no");
-        expect_request(story, "POST");
-        answer_event(story, cases[i].status, cases[i].body);
-        assert_int_equal(event_queue_counters(story->queue)->dropped, 1);
-        assert_int_equal(event_queue_counters(story->queue)->forbidden, 0);
-        expect_written(story, "POST");
+        assert_contains(story->body, cases[i].note);
+        assert_contains(story->body, cases[i].count);
     }
-}
-
-/* The answer of a captured exchange: its status and what stands behind the status line. */
-static void answer_as_captured(struct event_story *story, const char *file)
-{
-    AUTO_FREE char *path = xasprintf(TEST_DATA "/captured/api/%s", file);
-    AUTO_FREE char *exchange = test_read_file(path, NULL);
-    const char *answer = strstr(exchange, "-> HTTP ");
-
-    assert_non_null(answer);
-    answer_event(story, (int)strtol(answer + strlen("-> HTTP "), NULL, 10),
-                 strchr(answer, '\n') + 1);
-}
-
-static void test_answers__decide_as_captured(void **state)
-{
-    static const struct {
-        const char *create, *count; /* answers to the POST and, after a success, to the PATCH */
-        unsigned written, dropped, forbidden;
-        const char *next; /* method of the request that follows, or NULL */
-    } cases[] = {
-        {"event-create.txt", "event-count.txt", 2, 0, 0, NULL},
-        {"event-create.txt", "event-count-404.txt", 1, 0, 0, "POST"},
-        {"event-create.txt", "event-403.txt", 1, 1, 1, NULL},
-        {"event-403.txt", NULL, 0, 1, 1, NULL},
-        {"event-403-namespace-ends.txt", NULL, 0, 1, 0, NULL},
-        {"event-404-namespace.txt", NULL, 0, 1, 0, NULL},
-        {"event-409-exists.txt", NULL, 0, 0, 0, "POST"},
-        {"event-422.txt", NULL, 0, 1, 0, NULL},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO(event_story_free) struct event_story *story = event_story_new();
-        const struct event_queue_counters *counters = event_queue_counters(story->queue);
-
-        happen(story, "no");
-        expect_request(story, "POST");
-        answer_as_captured(story, cases[i].create);
-        if (cases[i].count != NULL) {
-            happen(story, "no");
-            expect_request(story, "PATCH");
-            answer_as_captured(story, cases[i].count);
-        }
-        assert_int_equal(counters->written, cases[i].written);
-        assert_int_equal(counters->dropped, cases[i].dropped);
-        assert_int_equal(counters->forbidden, cases[i].forbidden);
-        if (cases[i].next != NULL)
-            expect_request(story, cases[i].next);
-        else
-            expect_none(story);
-    }
-}
-
-static void test_missing_rights__drop_everything_for_a_minute(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-
-    (void)state;
-    happen(story, "no");
-    happen_to(story, "p2", "no");
-    expect_request(story, "POST");
-    answer_event(story, 403, FORBIDDEN);
-    happen_to(story, "p3", "no");
-    assert_int_equal(event_queue_counters(story->queue)->dropped, 3);
-    assert_int_equal(event_queue_counters(story->queue)->forbidden, 1);
-    assert_contains(event_queue_problem(story->queue), "create and patch on events");
-    assert_true(event_queue_is_idle(story->queue));
-    story->now_ms += MINUTE_MS - 1;
-    happen(story, "no");
-    expect_none(story);
-    story->now_ms++;
-    happen(story, "no");
-    expect_written(story, "POST");
-}
-
-static void test_missing_rights__leave_what_is_in_flight(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-    uint64_t first;
-
-    (void)state;
-    happen(story, "no");
-    expect_request(story, "POST");
-    first = story->request.id;
-    happen_to(story, "p2", "no");
-    expect_request(story, "POST");
-    answer_event(story, 403, FORBIDDEN);
-    story->request.id = first;
-    answer_event(story, 201, "{}");
-    assert_int_equal(event_queue_counters(story->queue)->written, 1);
-    assert_int_equal(event_queue_counters(story->queue)->dropped, 1);
-}
-
-static void test_answer__to_nothing_is_ignored(void **state)
-{
-    AUTO(event_story_free) struct event_story *story = event_story_new();
-
-    (void)state;
-    story->request.id = 77;
-    answer_event(story, 201, "{}");
-    lose_event(story, true);
-    happen(story, "no");
-    expect_written(story, "POST");
-    answer_event(story, 201, "{}");
-    assert_int_equal(event_queue_counters(story->queue)->written, 1);
-    assert_int_equal(event_queue_counters(story->queue)->errors, 0);
 }
 
 /* --- bounds ---------------------------------------------------------------------------------- */
@@ -589,6 +336,26 @@ static void test_requests__go_out_in_the_order_of_events(void **state)
         expect_written(story, "POST");
         assert_contains(story->body, name);
     }
+}
+
+static void test_counts__do_not_go_before_events_that_wait(void **state)
+{
+    AUTO(event_story_free) struct event_story *story = event_story_new();
+
+    (void)state;
+    happen(story, "no");
+    expect_written(story, "POST");
+    happen_to_many(story, 0, EVENT_IN_FLIGHT_MAX);
+    for (unsigned i = 0; i < EVENT_IN_FLIGHT_MAX; i++)
+        expect_request(story, "POST");
+    story->now_ms += 10;
+    happen_to(story, "p2", "no");
+    story->now_ms += 10;
+    happen(story, "no");
+    answer_event(story, 201, "{}");
+    expect_request(story, "POST");
+    answer_event(story, 201, "{}");
+    expect_request(story, "PATCH");
 }
 
 static void test_full_queue__drops_what_is_new(void **state)
@@ -662,23 +429,30 @@ static void test_note__of_any_length_and_content_is_sent(void **state)
     expect_request(story, "PATCH"); /* the same, as far as it is told */
 }
 
-static void test_names__are_unique_in_one_process(void **state)
+static uint64_t stamp_of(const struct event_story *story)
+{
+    const char *name = strstr(story->body, "\"name\":\"");
+
+    assert_non_null(name);
+    return strtoull(strchr(name, '.') + 1, NULL, 16);
+}
+
+static void test_names__never_repeat_even_when_the_clock_is_set_back(void **state)
 {
     AUTO(event_story_free) struct event_story *story = event_story_new();
-    char last[8192] = "";
+    uint64_t last = 0;
 
     (void)state;
-    for (unsigned i = 0; i < 50; i++) {
-        char *name;
+    for (unsigned i = 0; i < 90; i++) {
+        struct moment now = story_now(story);
 
-        happen(story, i % 2 == 0 ? "a" : "b");
-        expect_request(story, "POST");
-        name = strstr(story->body, "\"name\":\"p1.");
-        name[strcspn(name, ",")] = '\0';
-        assert_true(strcmp(name, last) > 0);
-        snprintf(last, sizeof last, "%s", name);
+        happen_to_many(story, i, 1);
+        now.unix_ms -= i % 3 * 1000;
+        assert_true(event_queue_next_request(story->queue, now, &story->request));
+        snprintf(story->body, sizeof story->body, "%s", story->request.body);
+        assert_true(stamp_of(story) > last);
+        last = stamp_of(story);
         answer_event(story, 201, "{}");
-        story->now_ms += 30000;
     }
 }
 
@@ -697,27 +471,17 @@ int main(void)
         cmocka_unit_test(test_note__that_changes_later_makes_a_new_event_but_not_too_soon),
         cmocka_unit_test(test_note__that_comes_back_in_time_was_one_series),
         cmocka_unit_test(test_note__that_changes_leaves_the_old_series_with_its_last_count),
-        cmocka_unit_test(test_note__that_changes_while_an_event_failed_for_certain_is_told_instead),
-        cmocka_unit_test(test_failed_request__is_tried_again_after_a_wait),
-        cmocka_unit_test(test_failed_requests__are_given_up_after_twelve),
-        cmocka_unit_test(test_retry_after__holds_back_everything),
-        cmocka_unit_test(test_retry_after__of_a_day_is_not_obeyed),
-        cmocka_unit_test(test_lost_answer__that_was_a_success_is_recognised),
-        cmocka_unit_test(test_name__that_is_taken_is_changed_once),
-        cmocka_unit_test(test_series__whose_event_is_gone_is_created_anew),
-        cmocka_unit_test(test_refusal_for_good__drops_this_event_alone),
-        cmocka_unit_test(test_answers__decide_as_captured),
-        cmocka_unit_test(test_missing_rights__drop_everything_for_a_minute),
-        cmocka_unit_test(test_missing_rights__leave_what_is_in_flight),
-        cmocka_unit_test(test_answer__to_nothing_is_ignored),
+        cmocka_unit_test(
+            test_note__that_changes_while_an_event_fails_is_told_unless_it_may_be_there),
         cmocka_unit_test(test_requests__in_flight_are_bounded),
         cmocka_unit_test(test_requests__go_out_no_faster_than_the_bucket_fills),
         cmocka_unit_test(test_requests__go_out_in_the_order_of_events),
+        cmocka_unit_test(test_counts__do_not_go_before_events_that_wait),
         cmocka_unit_test(test_full_queue__drops_what_is_new),
         cmocka_unit_test(test_full_queue__forgets_first_what_was_quiet_for_longest),
         cmocka_unit_test(test_event__that_cannot_be_told_is_dropped),
         cmocka_unit_test(test_note__of_any_length_and_content_is_sent),
-        cmocka_unit_test(test_names__are_unique_in_one_process),
+        cmocka_unit_test(test_names__never_repeat_even_when_the_clock_is_set_back),
     };
 
     return cmocka_run_group_tests_name("event_queue", tests, NULL, NULL);

@@ -74,6 +74,15 @@ int config_read(struct config *config, const char *yaml, size_t length, struct e
  */
 int config_set(struct config *config, const char *key, const char *value, struct error *err);
 
+/*
+ * Take over from a fresh configuration what may change while the daemon runs.
+ *
+ * on_fixed  called for each other key that differs: it needs a restart. May be NULL.
+ * return    how many keys were taken over.
+ */
+size_t config_reload(struct config *config, const struct config *fresh,
+                     void (*on_fixed)(void *ctx, const char *key), void *ctx);
+
 /* What decide needs of it. */
 struct decide_policy config_policy(const struct config *config);
 

@@ -19,13 +19,19 @@ struct daemon;
 /*
  * Start everything. Returns once both listeners are open; the lists may still be on their way.
  *
- * config        borrowed until daemon_stop.
+ * config        borrowed until daemon_stop, and changed by daemon_reload.
  * cluster_file  a dump for embedded mode, or NULL to talk to the API server.
  * log           borrowed.
  * errors        ERR_INVALID, ERR_NOT_FOUND, ERR_IO: what could not be started, and why.
  */
-struct daemon *daemon_start(const struct config *config, const char *cluster_file, struct log *log,
+struct daemon *daemon_start(struct config *config, const char *cluster_file, struct log *log,
                             struct error *err);
+
+/*
+ * Take over what may change while running; what may not is logged. The caller keeps `fresh`. From
+ * one thread at a time.
+ */
+void daemon_reload(struct daemon *daemon, const struct config *fresh);
 
 /* The ports that were bound (for ":0"). */
 unsigned daemon_extender_port(const struct daemon *daemon);

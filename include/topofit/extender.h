@@ -82,6 +82,7 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
 /*
  * Answer a bind call, sooner or later.
  *
+ * extender  copied; what it borrows must outlive the answer.
  * done    called exactly once with the complete body, from any thread, possibly before this
  *         function returns. Not called when an error is returned.
  */

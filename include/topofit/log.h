@@ -44,6 +44,9 @@ struct log;
 struct log *log_new(const struct log_options *options);
 void log_free(struct log *log);
 
+/* From now on. From any thread. */
+void log_configure(struct log *log, enum log_level level, enum log_format format);
+
 /* A value; NULL text is written as "". At most LOG_VALUE_MAX bytes of it are kept. */
 #define LOG_VALUE_MAX 1024
 #define LOG_FIELDS_MAX 16

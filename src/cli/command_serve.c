@@ -8,10 +8,17 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#define LOOK_AFTER_S 5 /* between looks at the configuration file */
+
 static const char help[] =
-    "Run the extender until SIGTERM or SIGINT.\n"
+    "Run the extender until SIGTERM or SIGINT. SIGHUP, or another configuration file, reloads "
+    "what\n"
+    "can be changed while running.\n"
     "\n"
     "usage: topofit serve [OPTION...]\n"
     "\n"
@@ -95,16 +102,66 @@ static sigset_t block_signals(void)
     return signals;
 }
 
-static void wait_for_end(const sigset_t *signals, struct log *log)
-{
-    int number = 0;
+/* What tells one state of the configuration file from another, whatever links lead to it. */
+struct file_state {
+    struct timespec changed;
+    ino_t inode;
+    off_t size;
+};
 
-    while (sigwait(signals, &number) == 0 && number == SIGHUP)
-        log_event(log, LOG_LEVEL_WARN, "SIGHUP ignored: restart to change the configuration");
-    log_event(log, LOG_LEVEL_INFO, "stopping", log_number("signal", number));
+static struct file_state look_at(const char *path)
+{
+    struct file_state state = {0};
+    struct stat now;
+
+    if (path != NULL && stat(path, &now) == 0)
+        state = (struct file_state){now.st_mtim, now.st_ino, now.st_size};
+    return state;
 }
 
-static int serve(const struct config *config, const char *cluster_file)
+static bool is_same(const struct file_state *a, const struct file_state *b)
+{
+    return a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec &&
+           a->inode == b->inode && a->size == b->size;
+}
+
+/* A file that is not right changes nothing. */
+static void reload(const struct arguments *arguments, struct daemon *daemon, struct log *log)
+{
+    AUTO(config_clear) struct config fresh;
+    struct error err = {0};
+
+    config_defaults(&fresh);
+    if (arguments->config != NULL && strcmp(arguments->config, "-") == 0)
+        log_event(log, LOG_LEVEL_WARN, "configuration not reloaded: it came from stdin");
+    else if (load(arguments, &fresh, &err) < 0)
+        log_event(log, LOG_LEVEL_ERROR, "configuration not reloaded", log_text("error", err.text));
+    else
+        daemon_reload(daemon, &fresh);
+}
+
+/* Until a signal ends it; a SIGHUP or another state of the file reloads the configuration. */
+static void wait_for_end(const sigset_t *signals, const struct arguments *arguments,
+                         struct daemon *daemon, struct log *log)
+{
+    const struct timespec look_after = {.tv_sec = LOOK_AFTER_S};
+    struct file_state known = look_at(arguments->config);
+
+    for (;;) {
+        int number = sigtimedwait(signals, NULL, &look_after);
+        struct file_state now = look_at(arguments->config);
+
+        if (number == SIGTERM || number == SIGINT) {
+            log_event(log, LOG_LEVEL_INFO, "stopping", log_number("signal", number));
+            return;
+        }
+        if (number == SIGHUP || !is_same(&known, &now))
+            reload(arguments, daemon, log);
+        known = now;
+    }
+}
+
+static int serve(struct config *config, const struct arguments *arguments)
 {
     struct log_options options = log_options_default();
     sigset_t signals = block_signals();
@@ -115,7 +172,7 @@ static int serve(const struct config *config, const char *cluster_file)
     options.level = config->log_level;
     options.format = config->log_format;
     log = log_new(&options);
-    daemon = daemon_start(config, cluster_file, log, &err);
+    daemon = daemon_start(config, arguments->cluster, log, &err);
     if (daemon == NULL) {
         log_event(log, LOG_LEVEL_ERROR, "cannot start", log_text("error", err.text));
         log_free(log);
@@ -124,7 +181,7 @@ static int serve(const struct config *config, const char *cluster_file)
     log_event(log, LOG_LEVEL_INFO, "serving", log_text("version", TOPOFIT_VERSION),
               log_number("port", daemon_extender_port(daemon)),
               log_number("adminPort", daemon_admin_port(daemon)));
-    wait_for_end(&signals, log);
+    wait_for_end(&signals, arguments, daemon, log);
     daemon_stop(daemon);
     log_event(log, LOG_LEVEL_INFO, "stopped");
     log_free(log);
@@ -146,7 +203,7 @@ static int run(const struct command *command, int argc, char **argv)
         return command_help(command);
     if (load(&arguments, &config, &err) < 0)
         return command_fail(&err);
-    return serve(&config, arguments.cluster);
+    return serve(&config, &arguments);
 }
 
 const struct command command_serve = {

@@ -87,6 +87,8 @@ static void take_pod(struct binder *binder, struct attempt *attempt, const struc
 {
     if (strcmp(pod->meta.uid, attempt->job->uid) != 0)
         binder_finish_failed(binder, attempt, "the pod is gone: another one has its name");
+    else if (strcmp(pod->phase, "Succeeded") == 0 || strcmp(pod->phase, "Failed") == 0)
+        binder_finish_failed(binder, attempt, "the pod has ended");
     else if (pod->node_name[0] != '\0')
         take_bound_pod(binder, attempt, pod);
     else if (pod->meta.deleting)

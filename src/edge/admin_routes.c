@@ -112,7 +112,9 @@ static void handle_configz(void *ctx, const struct http_request *request)
     struct daemon *daemon = ctx;
     AUTO(buf_clear) struct buf body = buf_with_max(64 * 1024);
 
+    pthread_mutex_lock(&daemon->reload_lock);
     config_write_json(daemon->config, &body);
+    pthread_mutex_unlock(&daemon->reload_lock);
     answer(request, 200, JSON_TYPE, &body);
 }
 

@@ -282,6 +282,67 @@ int config_set(struct config *config, const char *key_name, const char *value, s
     return 0;
 }
 
+/* --- reloading ------------------------------------------------------------------------------- */
+
+/* Groups and keys that may change at any time; all of them are numbers and choices. */
+static const char *const reloadable[] = {
+    "extender.bindTimeout", "extender.failedNodes", "topology.", "packing.", "log.",
+};
+
+static bool may_reload(const struct key *key)
+{
+    for (size_t i = 0; i < ARRAY_LEN(reloadable); i++) {
+        if (strncmp(key->name, reloadable[i], strlen(reloadable[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static size_t field_size(const struct key *key)
+{
+    switch (key->type) {
+    case KEY_TEXT:
+    case KEY_ADDRESS:
+        return 0;
+    case KEY_NUMBER:
+    case KEY_DURATION:
+        return sizeof(uint64_t);
+    case KEY_BOOL:
+        return sizeof(bool);
+    case KEY_CHOICE:
+        return sizeof(int);
+    }
+    return 0;
+}
+
+static bool key_differs(const struct config *a, const struct config *b, const struct key *key)
+{
+    if (field_size(key) == 0)
+        return strcmp(*(char **)field_of(a, key), *(char **)field_of(b, key)) != 0;
+    return memcmp(field_of(a, key), field_of(b, key), field_size(key)) != 0;
+}
+
+size_t config_reload(struct config *config, const struct config *fresh,
+                     void (*on_fixed)(void *ctx, const char *key), void *ctx)
+{
+    size_t taken = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        const struct key *key = &keys[i];
+
+        if (!key_differs(config, fresh, key))
+            continue;
+        if (may_reload(key)) {
+            memcpy(field_of(config, key), field_of(fresh, key), field_size(key));
+            config->sources[i] = fresh->sources[i];
+            taken++;
+        } else if (on_fixed != NULL) {
+            on_fixed(ctx, key->name);
+        }
+    }
+    return taken;
+}
+
 /* --- reading YAML ---------------------------------------------------------------------------- */
 
 static int refuse_key(const char *name, const struct yaml_member *member, struct error *err)

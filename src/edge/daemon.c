@@ -133,10 +133,20 @@ static bool answers_failed_nodes(const struct config *config, bool embedded)
     return config->extender_failed_nodes == FAILED_NODES_ALWAYS;
 }
 
+static struct extender_options extender_options(const struct config *config, bool embedded)
+{
+    return (struct extender_options){
+        .policy = config_policy(config),
+        .answer_failed_nodes = answers_failed_nodes(config, embedded),
+        .bind_timeout_ms = config->extender_bind_timeout_ms,
+    };
+}
+
 static void build(struct daemon *daemon, bool embedded)
 {
     struct hash_key key = secret_key();
 
+    pthread_mutex_init(&daemon->reload_lock, NULL);
     classes_builtin(&daemon->classes);
     daemon->cluster = cluster_new(&key);
     daemon->history = history_new(&key);
@@ -148,13 +158,11 @@ static void build(struct daemon *daemon, bool embedded)
         .memo = daemon->memo,
         .history = daemon->history,
         .observer = daemon_observer(daemon),
-        .options = {.policy = config_policy(daemon->config),
-                    .answer_failed_nodes = answers_failed_nodes(daemon->config, embedded),
-                    .bind_timeout_ms = daemon->config->extender_bind_timeout_ms},
+        .options = extender_options(daemon->config, embedded),
     };
 }
 
-struct daemon *daemon_start(const struct config *config, const char *cluster_file, struct log *log,
+struct daemon *daemon_start(struct config *config, const char *cluster_file, struct log *log,
                             struct error *err)
 {
     struct daemon *daemon = xcalloc(1, sizeof *daemon);
@@ -170,6 +178,38 @@ struct daemon *daemon_start(const struct config *config, const char *cluster_fil
         return NULL;
     }
     return daemon;
+}
+
+/* --- reloading ------------------------------------------------------------------------------- */
+
+struct extender daemon_extender(struct daemon *daemon)
+{
+    struct extender extender;
+
+    pthread_mutex_lock(&daemon->reload_lock);
+    extender = daemon->extender;
+    pthread_mutex_unlock(&daemon->reload_lock);
+    return extender;
+}
+
+static void tell_fixed(void *ctx, const char *key)
+{
+    log_event(ctx, LOG_LEVEL_WARN, "this key is taken over by a restart only",
+              log_text("key", key));
+}
+
+void daemon_reload(struct daemon *daemon, const struct config *fresh)
+{
+    bool embedded = daemon->loop == NULL;
+    size_t taken;
+
+    pthread_mutex_lock(&daemon->reload_lock);
+    taken = config_reload(daemon->config, fresh, tell_fixed, daemon->log);
+    daemon->extender.options = extender_options(daemon->config, embedded);
+    pthread_mutex_unlock(&daemon->reload_lock);
+    log_configure(daemon->log, daemon->config->log_level, daemon->config->log_format);
+    log_event(daemon->log, LOG_LEVEL_INFO, "configuration reloaded",
+              log_number("changed", (int64_t)taken));
 }
 
 unsigned daemon_extender_port(const struct daemon *daemon)
@@ -203,5 +243,6 @@ void daemon_stop(struct daemon *daemon)
     cluster_free(daemon->cluster);
     metrics_free(daemon->metrics);
     class_table_clear(&daemon->classes);
+    pthread_mutex_destroy(&daemon->reload_lock);
     free(daemon);
 }

@@ -14,11 +14,13 @@
 #include "topofit/kube_loop.h"
 #include "topofit/metrics.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct daemon {
-    const struct config *config;
+    struct config *config;
+    pthread_mutex_t reload_lock; /* what a reload changes: `config`, `extender.options` */
     struct log *log;
     struct class_table classes;
     struct cluster *cluster;
@@ -32,6 +34,9 @@ struct daemon {
     struct http_server *extender_server, *admin_server;
     bool stopping; /* atomic */
 };
+
+/* The extender with the options of this moment; good for one call. */
+struct extender daemon_extender(struct daemon *daemon);
 
 /* Now on both clocks. */
 struct moment daemon_now(void);

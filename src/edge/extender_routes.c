@@ -23,10 +23,10 @@ static void refuse(struct daemon *daemon, const struct http_request *request,
 static void answer_now(struct daemon *daemon, const struct http_request *request, answer_fn answer)
 {
     AUTO(buf_clear) struct buf body = buf_with_max(ANSWER_BYTES_MAX);
+    struct extender extender = daemon_extender(daemon);
     struct error err = {0};
 
-    if (answer(&daemon->extender, request->body, request->body_length, daemon_now(), &body, &err) <
-        0) {
+    if (answer(&extender, request->body, request->body_length, daemon_now(), &body, &err) < 0) {
         refuse(daemon, request, &err);
         return;
     }
@@ -54,10 +54,11 @@ static void on_bound(void *ctx, const char *body, size_t length)
 static void handle_bind(void *ctx, const struct http_request *request)
 {
     struct daemon *daemon = ctx;
+    struct extender extender = daemon_extender(daemon);
     struct error err = {0};
 
-    if (extender_bind(&daemon->extender, request->body, request->body_length, daemon_now(),
-                      on_bound, request->call, &err) < 0)
+    if (extender_bind(&extender, request->body, request->body_length, daemon_now(), on_bound,
+                      request->call, &err) < 0)
         refuse(daemon, request, &err);
 }
 

@@ -35,7 +35,7 @@ struct repeat {
 
 struct log {
     struct log_options options;
-    pthread_mutex_t lock; /* the repeats, and the order of lines */
+    pthread_mutex_t lock; /* the repeats, the order of lines, and of the options level and format */
     struct repeat repeats[REPEATS_MAX];
 };
 
@@ -229,17 +229,24 @@ struct log_field log_number(const char *key, int64_t number)
     return (struct log_field){.key = key, .number = number};
 }
 
+void log_configure(struct log *log, enum log_level level, enum log_format format)
+{
+    pthread_mutex_lock(&log->lock);
+    log->options.level = level;
+    log->options.format = format;
+    pthread_mutex_unlock(&log->lock);
+}
+
 void log_write_at(struct log *log, uint64_t unix_ms, enum log_level level, const char *message,
                   const struct log_field *fields)
 {
     AUTO(buf_clear) struct buf line = buf_with_max(LINE_MAX_BYTES);
-    enum log_format format = log->options.format;
+    enum log_format format;
     uint64_t suppressed;
 
-    if (level < log->options.level)
-        return;
     pthread_mutex_lock(&log->lock);
-    if (may_write(log, unix_ms, level, message, &suppressed)) {
+    format = log->options.format;
+    if (level >= log->options.level && may_write(log, unix_ms, level, message, &suppressed)) {
         add_time(&line, format, unix_ms);
         add_text(&line, format, "level", level_names[level]);
         add_key(&line, format, "msg");

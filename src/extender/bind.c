@@ -16,7 +16,7 @@
 
 /* A bind call on its way. */
 struct binding {
-    struct extender *extender;
+    struct extender extender; /* as it was when we were asked */
     struct extender_binding_args args;
     struct pod *pod;
     uint64_t deadline_ms;
@@ -35,7 +35,7 @@ static void binding_free(struct binding *binding)
 /* Answer the call. text "" = success. */
 static void answer(struct binding *binding, enum bind_end end, const char *text)
 {
-    const struct observer *observer = &binding->extender->observer;
+    const struct observer *observer = &binding->extender.observer;
     AUTO(buf_clear) struct buf body = buf_with_max(4096);
 
     if (observer->on_bind_end != NULL)
@@ -55,13 +55,13 @@ static void finish(struct binding *binding, enum bind_end end, const char *text)
 static void on_job_done(void *ctx, enum bind_outcome outcome, const char *text)
 {
     struct binding *binding = ctx;
-    struct cluster *cluster = binding->extender->cluster;
+    struct cluster *cluster = binding->extender.cluster;
     const char *uid = binding->pod->uid;
 
     switch (outcome) {
     case BIND_BOUND:
         cluster_confirm(cluster, uid, binding->token);
-        tell_assigned(binding->extender, binding->pod);
+        tell_assigned(&binding->extender, binding->pod);
         finish(binding, BIND_END_BOUND, "");
         return;
     case BIND_FAILED:
@@ -85,7 +85,7 @@ static void on_job_settled(void *ctx, enum bind_outcome outcome)
     };
     struct binding *binding = ctx;
 
-    tell[outcome](binding->extender->cluster, binding->pod->uid, binding->token);
+    tell[outcome](binding->extender.cluster, binding->pod->uid, binding->token);
     binding_free(binding);
 }
 
@@ -162,7 +162,7 @@ static bool add_record(struct bind_job *job, const struct allocation *allocation
  */
 static void submit(struct binding *binding, const struct allocation *allocation)
 {
-    struct bind_port *port = &binding->extender->binder;
+    struct bind_port *port = &binding->extender.binder;
     struct bind_job *job = bind_job_new(binding->pod->namespace, binding->pod->name,
                                         binding->pod->uid, binding->args.node);
     struct error err = {0};
@@ -179,7 +179,7 @@ static void submit(struct binding *binding, const struct allocation *allocation)
     if (err.code == ERR_NONE && port->submit(port->ctx, job, &err) == 0)
         return;
     bind_job_free(job);
-    cluster_release(binding->extender->cluster, binding->pod->uid, binding->token);
+    cluster_release(binding->extender.cluster, binding->pod->uid, binding->token);
     finish(binding, BIND_END_REFUSED, err.text);
 }
 
@@ -191,7 +191,7 @@ static void submit(struct binding *binding, const struct allocation *allocation)
  */
 static int reserve(struct binding *binding, struct allocation *out, struct error *err)
 {
-    struct extender *extender = binding->extender;
+    struct extender *extender = &binding->extender;
 
     for (unsigned tries = 0; tries < RESERVE_TRIES_MAX; tries++) {
         AUTO(snapshot_unref_pointer)
@@ -247,7 +247,7 @@ static void bind_again(struct binding *binding, const struct holding_view *holdi
         finish(binding, BIND_END_BOUND, "");
         return;
     }
-    binding->token = cluster_resume(binding->extender->cluster, binding->pod->uid);
+    binding->token = cluster_resume(binding->extender.cluster, binding->pod->uid);
     if (binding->token == 0)
         finish(binding, BIND_END_REFUSED, "a binding of this pod is in flight");
     else
@@ -266,7 +266,7 @@ int extender_bind(struct extender *extender, const char *bytes, size_t length, s
     if (extender_json_read_binding_args(bytes, length, &args, err) < 0)
         return -(int)err->code;
     binding = xcalloc(1, sizeof *binding);
-    *binding = (struct binding){.extender = extender,
+    *binding = (struct binding){.extender = *extender,
                                 .args = args,
                                 .deadline_ms = now.monotonic_ms + extender->options.bind_timeout_ms,
                                 .done = done,

@@ -230,6 +230,28 @@ static void test_look__finds_a_binding_without_a_record_by_its_node(void **state
     binder_free(story.binder);
 }
 
+/* The watch has told of its end already, or will not: whoever ended holds nothing. */
+static void test_look__at_a_pod_that_has_ended_finds_it_holding_nothing(void **state)
+{
+    static const char *const phases[] = {"Succeeded", "Failed"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
+        AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+        AUTO_FREE char *pod = xasprintf(
+            "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"p1\","
+            "\"namespace\":\"default\",\"uid\":\"uid-1\"" NOTED(
+                "ours") "},\"spec\":{"
+                        "\"containers\":[],\"nodeName\":\"n0\"},\"status\":{\"phase\":\"%s\"}}",
+            phases[i]);
+
+        lose(story, true);
+        assert_true(next_request(story));
+        reply(story, 200, pod);
+        expect_done(story, BIND_FAILED, "the pod has ended");
+    }
+}
+
 static void test_look__at_an_unbound_pod_sends_the_binding_again(void **state)
 {
     AUTO(bind_story_free) struct bind_story *story = bind_story_new();
@@ -453,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_binding__waits_as_long_as_the_server_asks),
         cmocka_unit_test(test_look__decides_by_what_the_pod_says),
         cmocka_unit_test(test_look__finds_a_binding_without_a_record_by_its_node),
+        cmocka_unit_test(test_look__at_a_pod_that_has_ended_finds_it_holding_nothing),
         cmocka_unit_test(test_look__at_an_unbound_pod_sends_the_binding_again),
         cmocka_unit_test(test_look__says_gated_only_when_no_binding_may_be_under_way),
         cmocka_unit_test(test_look__is_repeated_until_it_can_be_read),

@@ -273,6 +273,53 @@ static void test_config_write_json__has_every_key_with_value_and_source(void **s
     json_decref(root);
 }
 
+struct fixed {
+    unsigned count;
+    char last[64];
+};
+
+static void note_fixed(void *ctx, const char *key)
+{
+    struct fixed *fixed = ctx;
+
+    fixed->count++;
+    snprintf(fixed->last, sizeof fixed->last, "%s", key);
+}
+
+static void test_config_reload__takes_over_what_may_change_and_names_the_rest(void **state)
+{
+    AUTO(config_clear) struct config config;
+    AUTO(config_clear) struct config fresh;
+    struct fixed fixed = {0};
+    struct error err = {0};
+
+    (void)state;
+    config_defaults(&config);
+    config_defaults(&fresh);
+    config_set(&fresh, "topology.mode", "off", &err);
+    config_set(&fresh, "extender.bindTimeout", "3s", &err);
+    config_set(&fresh, "extender.listen", "127.0.0.1:1", &err);
+    assert_int_equal(config_reload(&config, &fresh, note_fixed, &fixed), 2);
+    assert_int_equal(config.topology_mode, TOPOLOGY_OFF);
+    assert_int_equal(config.extender_bind_timeout_ms, 3000);
+    assert_string_equal(config.extender_listen, "127.0.0.1:9901");
+    assert_int_equal(fixed.count, 1);
+    assert_string_equal(fixed.last, "extender.listen");
+}
+
+static void test_config_reload__of_the_same_changes_nothing(void **state)
+{
+    AUTO(config_clear) struct config config;
+    AUTO(config_clear) struct config fresh;
+    struct fixed fixed = {0};
+
+    (void)state;
+    config_defaults(&config);
+    config_defaults(&fresh);
+    assert_int_equal(config_reload(&config, &fresh, note_fixed, &fixed), 0);
+    assert_int_equal(fixed.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +332,8 @@ int main(void)
         cmocka_unit_test(test_config_set__refuses_keys_that_do_not_exist),
         cmocka_unit_test(test_config__knows_where_each_value_came_from),
         cmocka_unit_test(test_config_write_yaml__is_read_back_as_it_was),
+        cmocka_unit_test(test_config_reload__takes_over_what_may_change_and_names_the_rest),
+        cmocka_unit_test(test_config_reload__of_the_same_changes_nothing),
         cmocka_unit_test(test_config_write_json__has_every_key_with_value_and_source),
     };
 

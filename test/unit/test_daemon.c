@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon as a whole, in embedded mode: what can be changed while it runs. */
+#include "support/raw_http.h"
+#include "support/test.h"
+
+#include "topofit/daemon.h"
+#include "topofit/mem.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A node of one device, and a pod that holds it. */
+static const char dump[] =
+    "apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\n  annotations:\n"
+    "    topofit.io/inventory: '{\"devices\":[{\"id\":\"GPU-0\",\"memoryMiB\":16384}]}'\n"
+    "---\n"
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: d, uid: a}\n"
+    "spec:\n  nodeName: n1\n  containers:\n  - name: c\n"
+    "    resources: {limits: {nvidia.com/gpu: '1'}}\n";
+
+struct running {
+    struct config config;
+    struct log *log;
+    char path[32];
+    struct daemon *daemon;
+};
+
+static struct running *running_new(void)
+{
+    struct log_options options = log_options_default();
+    struct running *running = xcalloc(1, sizeof *running);
+    struct error err = {0};
+    int fd;
+
+    options.level = LOG_LEVEL_ERROR;
+    running->log = log_new(&options);
+    config_defaults(&running->config);
+    config_set(&running->config, "extender.listen", "127.0.0.1:0", &err);
+    config_set(&running->config, "admin.listen", "127.0.0.1:0", &err);
+    config_set(&running->config, "log.level", "error", &err);
+    snprintf(running->path, sizeof running->path, "/tmp/topofit-XXXXXX");
+    fd = mkstemp(running->path);
+    assert_int_equal(write(fd, dump, sizeof dump - 1), sizeof dump - 1);
+    close(fd);
+    running->daemon = daemon_start(&running->config, running->path, running->log, &err);
+    assert_string_equal(err.text, "");
+    return running;
+}
+
+static void running_free(struct running **place)
+{
+    struct running *running = *place;
+
+    daemon_stop(running->daemon);
+    log_free(running->log);
+    config_clear(&running->config);
+    unlink(running->path);
+    free(running);
+}
+
+/* The body of an answer of the admin port. Free it. */
+static char *get(struct running *running, const char *path)
+{
+    struct raw_client client = raw_connect(daemon_admin_port(running->daemon));
+    AUTO_FREE char *request = xasprintf("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
+    struct raw_answer answer = raw_ask(&client, request, 200);
+    char *body = xstrdup(answer.body);
+
+    raw_answer_clear(&answer);
+    raw_close(&client);
+    return body;
+}
+
+/* The answer of filter about another pod: it would fit if the first one left. Free it. */
+static char *ask_filter(struct running *running)
+{
+    static const char body[] = "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"d\",\"uid\":"
+                               "\"u\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
+                               "\"limits\":{\"nvidia.com/gpu\":\"1\"}}}]}},\"NodeNames\":[\"n1\"]}";
+    struct raw_client client = raw_connect(daemon_extender_port(running->daemon));
+    AUTO_FREE char *request = xasprintf("POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: %zu"
+                                        "\r\n\r\n%s",
+                                        sizeof body - 1, body);
+    struct raw_answer answer = raw_ask(&client, request, 200);
+    char *text = xstrdup(answer.body);
+
+    raw_answer_clear(&answer);
+    raw_close(&client);
+    return text;
+}
+
+static void test_reload__changes_how_the_next_call_is_answered(void **state)
+{
+    AUTO(running_free) struct running *running = running_new();
+    AUTO(config_clear) struct config fresh;
+    AUTO_FREE char *before = ask_filter(running);
+    AUTO_FREE char *after = NULL;
+    AUTO_FREE char *shown = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_contains(before, "\"FailedNodes\":{\"n1\"");
+    config_defaults(&fresh);
+    config_set(&fresh, "extender.failedNodes", "never", &err);
+    config_set(&fresh, "log.level", "error", &err);
+    daemon_reload(running->daemon, &fresh);
+    after = ask_filter(running);
+    assert_contains(after, "\"FailedAndUnresolvableNodes\":{\"n1\"");
+    shown = get(running, "/configz");
+    assert_contains(shown, "never");
+    assert_contains(shown, "127.0.0.1:0"); /* of the start: what is not taken over is not shown */
+}
+
+static void test_cache_diff__says_that_a_dump_has_nothing_to_compare_with(void **state)
+{
+    AUTO(running_free) struct running *running = running_new();
+    struct raw_client client = raw_connect(daemon_admin_port(running->daemon));
+    struct raw_answer answer =
+        raw_ask(&client, "GET /debug/cache/diff HTTP/1.1\r\nHost: x\r\n\r\n", 404);
+
+    (void)state;
+    assert_contains(answer.body, "no API server");
+    raw_answer_clear(&answer);
+    raw_close(&client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reload__changes_how_the_next_call_is_answered),
+        cmocka_unit_test(test_cache_diff__says_that_a_dump_has_nothing_to_compare_with),
+    };
+
+    return cmocka_run_group_tests_name("daemon", tests, NULL, NULL);
+}

@@ -70,16 +70,21 @@ static bool use_equal(const struct node_use *a, const struct node_use *b)
     return equal;
 }
 
+/* Could somebody join who could not before? */
+static bool is_eased(const struct device_use *now, const struct device_use *before)
+{
+    return now->memory_mib < before->memory_mib || now->cores < before->cores ||
+           now->slots < before->slots || (before->exclusive && !now->exclusive) ||
+           (before->conflicted && !now->conflicted) ||
+           (before->mode != ISOLATION_NONE && now->mode != before->mode);
+}
+
 static bool is_less_used(const struct node_use *now, const struct node_use *before)
 {
     bool less = now->unattributed < before->unattributed;
 
-    for (unsigned i = 0; !less && i < now->device_count; i++) {
-        const struct device_use *x = &now->devices[i], *y = &before->devices[i];
-
-        less = x->memory_mib < y->memory_mib || x->cores < y->cores || x->slots < y->slots ||
-               (y->conflicted && !x->conflicted);
-    }
+    for (unsigned i = 0; !less && i < now->device_count; i++)
+        less = is_eased(&now->devices[i], &before->devices[i]);
     return less;
 }
 
@@ -96,11 +101,9 @@ static void note_freed(struct cluster *cluster, const struct node_state *before,
 
 static bool was_conflicted(const struct node_state *before, const struct device *device)
 {
-    for (unsigned i = 0; before != NULL && i < before->node->device_count; i++) {
-        if (strcmp(before->node->devices[i].id, device->id) == 0)
-            return before->use.devices[i].conflicted;
-    }
-    return false;
+    int position = before != NULL ? node_find_device(before->node, device->id) : -1;
+
+    return position >= 0 && before->use.devices[position].conflicted;
 }
 
 /* The first ones stand for all: who does not ask for them has them as the devices' state. */
@@ -359,8 +362,10 @@ struct pod **cluster_pods(struct cluster *cluster, size_t *count)
 uint64_t cluster_freed(struct cluster *cluster, char **node)
 {
     LOCK(cluster);
-    free(*node);
-    *node = cluster->freed_node != NULL ? xstrdup(cluster->freed_node) : NULL;
+    if (node != NULL) {
+        free(*node);
+        *node = cluster->freed_node != NULL ? xstrdup(cluster->freed_node) : NULL;
+    }
     return cluster->freed_version;
 }
 
@@ -407,12 +412,25 @@ static void check_use(const struct cluster *cluster, const struct node_state *st
     }
 }
 
+/* What a pod said itself goes with the pod. */
+static void check_told(const struct cluster *cluster)
+{
+    struct map_cursor at = {0};
+
+    while (ledger_next(cluster->ledger, &at)) {
+        const struct holding *holding = at.value;
+
+        assert(!holding->told || map_get(cluster->pods_by_uid, holding->uid) != NULL);
+    }
+}
+
 void cluster_check(struct cluster *cluster)
 {
     struct map_cursor at = {0};
 
     LOCK(cluster);
     ledger_check(cluster->ledger);
+    check_told(cluster);
     assert(map_count(cluster->pods) == map_count(cluster->pods_by_uid));
     while (map_next(cluster->nodes, &at))
         check_use(cluster, ((const struct known_node *)at.value)->state);

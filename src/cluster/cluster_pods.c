@@ -53,23 +53,45 @@ void cluster_forget_holding(struct cluster *cluster, const char *uid)
     cluster_republish(cluster, node);
 }
 
-/* Make the ledger say what a bound pod says. */
+/* What a bound pod holds: what its record says, else so many devices that nobody can name. */
+struct claim {
+    const struct allocation *record; /* of the pod, or NULL */
+    unsigned unattributed;
+};
+
+static struct claim claim_of(const struct pod *pod)
+{
+    if (has_valid_record(pod))
+        return (struct claim){.record = &pod->record};
+    return (struct claim){.unattributed = count_unattributed(pod)};
+}
+
+/* Most pods of a cluster are of no concern: they must not make plans on their node stale. */
+static bool is_nothing(struct claim claim)
+{
+    return claim.record == NULL && claim.unattributed == 0;
+}
+
+/*
+ * Make the ledger say what a bound pod says. Summed up once, at the end: what was booked for it
+ * must not look free in between.
+ */
 static void hold(struct cluster *cluster, const struct pod *pod)
 {
-    bool recorded = has_valid_record(pod);
-    unsigned unattributed = recorded ? 0 : count_unattributed(pod);
-    struct holding *holding;
+    struct claim claim = claim_of(pod);
+    struct holding *before = ledger_find(cluster->ledger, pod->uid), *holding;
+    AUTO_FREE char *node_before = before != NULL ? xstrdup(before->node) : NULL;
 
+    ledger_remove(cluster->ledger, before);
+    if (!is_nothing(claim)) {
+        holding = ledger_enter(cluster->ledger, pod, pod->node, claim.record, claim.unattributed);
+        holding->state = HOLDING_BOUND;
+        holding->told = true;
+        cluster_republish(cluster, pod->node);
+    }
     /* It may have been reserved elsewhere than where the pod is now bound. */
-    cluster_forget_holding(cluster, pod->uid);
-    /* Most pods of a cluster are of no concern: they must not make plans on their node stale. */
-    if (!recorded && unattributed == 0)
-        return;
-    holding =
-        ledger_enter(cluster->ledger, pod, pod->node, recorded ? &pod->record : NULL, unattributed);
-    holding->state = HOLDING_BOUND;
-    holding->told = true;
-    cluster_republish(cluster, pod->node);
+    if (node_before != NULL)
+        cluster_republish(cluster, node_before);
 }
 
 static void forget_pod(struct cluster *cluster, const char *key)
@@ -88,6 +110,7 @@ static bool changes_holding(const struct pod *before, const struct pod *after)
 {
     return before == NULL || strcmp(before->node, after->node) != 0 ||
            before->finished != after->finished || before->init_done != after->init_done ||
+           claim_of(before).unattributed != claim_of(after).unattributed ||
            !pod_same_record(before, after);
 }
 
@@ -157,20 +180,20 @@ void cluster_announce_pod_list(struct cluster *cluster)
 
 /* --- pictures -------------------------------------------------------------------------------- */
 
-/* Does the ledger hold what hold() would enter? An unbound pod may have a booking of ours. */
+/* Does the ledger hold what hold() would enter? Who says nothing may have a booking of ours. */
 static bool is_booked_right(const struct cluster *cluster, const struct pod *pod)
 {
     const struct holding *holding = ledger_find(cluster->ledger, pod->uid);
-    bool recorded = has_valid_record(pod);
-    unsigned unattributed = recorded ? 0 : count_unattributed(pod);
+    struct claim claim = claim_of(pod);
 
     if (!pod_holds_devices(pod))
-        return holding == NULL || (!pod->finished && !holding->told);
-    if (!recorded && unattributed == 0)
-        return holding == NULL;
-    return holding != NULL && strcmp(holding->node, pod->node) == 0 &&
-           holding->has_allocation == recorded && holding->unattributed == unattributed &&
-           (!recorded || allocation_equal(&holding->allocation, &pod->record));
+        return holding == NULL || !holding->told;
+    if (holding == NULL || is_nothing(claim))
+        return holding == NULL && is_nothing(claim);
+    return holding->told && strcmp(holding->node, pod->node) == 0 &&
+           holding->init_done == pod->init_done && holding->unattributed == claim.unattributed &&
+           holding->has_allocation == (claim.record != NULL) &&
+           (claim.record == NULL || allocation_equal(&holding->allocation, claim.record));
 }
 
 struct pod_picture *cluster_picture_pods(struct cluster *cluster, size_t *count)

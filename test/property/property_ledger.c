@@ -76,9 +76,22 @@ static void check_nothing_is_lost(const struct history *h)
     }
 }
 
+/* What each pod says of itself is what the ledger holds for it. */
+static void check_booked_right(const struct history *h)
+{
+    size_t count;
+    AUTO_FREE struct pod_picture *pictures = cluster_picture_pods(h->cluster, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        assert_true(pictures[i].booked_right);
+        pod_unref(pictures[i].pod);
+    }
+}
+
 static void check(struct history *h)
 {
     cluster_check(h->cluster);
+    check_booked_right(h);
     model_check(&h->model, h->cluster, h->nodes.items);
     check_nothing_is_lost(h);
 }

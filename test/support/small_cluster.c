@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/small_cluster.h"
 
+#include "../../src/cluster/cluster_inside.h"
+
 #include "support/builders.h"
 #include "support/test.h"
 
@@ -43,6 +45,12 @@ struct pod *small_bound_pod(const char *name, const char *uid, const char *node,
     allocation_add_container(&pod->record, "c0", CONTAINER_APP);
     record_line(&pod->record, device, mib, 0, ISOLATION_SOFT);
     return pod;
+}
+
+void small_break_ledger(struct cluster *cluster, const char *uid)
+{
+    LOCK(cluster);
+    cluster_forget_holding(cluster, uid);
 }
 
 struct device_use small_use(struct cluster *cluster, unsigned position)

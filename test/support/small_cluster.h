@@ -24,6 +24,9 @@ struct pod *small_bound_pod(const char *name, const char *uid, const char *node,
 int small_reserve(struct cluster *cluster, const struct pod *pod, const char *device, uint64_t mib,
                   uint64_t *token);
 
+/* What only a mistake could do: a pod holds something, and the ledger forgets it. */
+void small_break_ledger(struct cluster *cluster, const char *uid);
+
 /* What the present picture says of n1; the invariants are checked on the way. */
 struct device_use small_use(struct cluster *cluster, unsigned position);
 uint64_t small_used_mib(struct cluster *cluster); /* of the first device */

@@ -53,11 +53,14 @@ bool history_find(struct history *history, const char *namespace, const char *na
 /* The pod as the scheduler sent it last, by uid, with a reference; or NULL. */
 struct pod *history_find_pod_by_uid(struct history *history, const char *uid);
 
-/*
- * The pods that fitted nowhere when they were last asked about, on a snapshot older than `version`:
- * each with a reference for the caller, who frees the array as well.
- */
-struct pod **history_waiting(struct history *history, uint64_t version, size_t *count);
+/* A pod that fitted nowhere when it was last asked about. */
+struct waiting_pod {
+    struct pod *pod; /* one reference */
+    uint64_t unix_ms;
+};
+
+/* Those that were asked about on a snapshot older than `version`. All the caller's. */
+struct waiting_pod *history_waiting(struct history *history, uint64_t version, size_t *count);
 
 void decision_clear(struct decision *decision);
 

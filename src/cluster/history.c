@@ -181,10 +181,10 @@ struct pod *history_find_pod_by_uid(struct history *history, const char *uid)
     return pod;
 }
 
-struct pod **history_waiting(struct history *history, uint64_t version, size_t *count)
+struct waiting_pod *history_waiting(struct history *history, uint64_t version, size_t *count)
 {
     struct map_cursor at = {0};
-    struct pod **pods;
+    struct waiting_pod *pods;
 
     pthread_mutex_lock(&history->lock);
     pods = xcalloc(map_count(history->by_uid) + 1, sizeof *pods);
@@ -193,7 +193,7 @@ struct pod **history_waiting(struct history *history, uint64_t version, size_t *
         const struct decision *decision = at.value;
 
         if (decision->kept == 0 && decision->considered > 0 && decision->version < version)
-            pods[(*count)++] = pod_ref(decision->pod);
+            pods[(*count)++] = (struct waiting_pod){pod_ref(decision->pod), decision->unix_ms};
     }
     pthread_mutex_unlock(&history->lock);
     return pods;

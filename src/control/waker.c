@@ -23,10 +23,11 @@ struct waker {
     struct cluster *cluster;
     struct history *history;
     struct backoff backoff;
-    uint64_t seen;             /* the freed version that was dealt with last */
+    uint64_t done;             /* the freed version that was dealt with last */
     uint64_t due_ms;           /* when to deal with a younger one; UINT64_MAX: there is none */
-    uint64_t free_ms;          /* not before: the last change or failure was just now */
+    uint64_t not_before_ms;    /* the last change or failure was just now */
     uint64_t last_id, sent_id; /* of the request in flight, or 0 */
+    uint64_t sent_version;     /* the freed version that it deals with */
     char *node;
     struct buf path, body;
     struct waker_counters counters;
@@ -58,24 +59,30 @@ void waker_free(struct waker *waker)
 
 /* --- who waits ------------------------------------------------------------------------------- */
 
-static bool still_waits(struct waker *waker, const struct pod *refused)
+/*
+ * A pod that the watch has not shown counts for a while: most likely the watch is late, which is
+ * when we are needed, and at worst a node is changed in vain.
+ */
+static bool still_waits(struct waker *waker, const struct waiting_pod *waiting, uint64_t unix_ms)
 {
     AUTO(pod_unref_pointer)
-    struct pod *pod = cluster_find_pod_by_uid(waker->cluster, refused->uid);
+    struct pod *pod = cluster_find_pod_by_uid(waker->cluster, waiting->pod->uid);
 
-    return pod != NULL && pod->node[0] == '\0' && !pod->deleting && !pod->finished;
+    if (pod == NULL)
+        return unix_ms < waiting->unix_ms + UNSEEN_MS;
+    return pod->node[0] == '\0' && !pod->deleting && !pod->finished;
 }
 
 /* Was a pod refused before `version`, and not asked about since? */
-static bool anyone_waits(struct waker *waker, uint64_t version)
+static bool anyone_waits(struct waker *waker, uint64_t version, uint64_t unix_ms)
 {
     size_t count;
-    AUTO_FREE struct pod **pods = history_waiting(waker->history, version, &count);
+    AUTO_FREE struct waiting_pod *waiting = history_waiting(waker->history, version, &count);
     bool found = false;
 
     for (size_t i = 0; i < count; i++) {
-        found = found || still_waits(waker, pods[i]);
-        pod_unref(pods[i]);
+        found = found || still_waits(waker, &waiting[i], unix_ms);
+        pod_unref(waiting[i].pod);
     }
     return found;
 }
@@ -108,23 +115,30 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* Whoever waited for what was freed until then has been woken, or nobody did. */
+static void finish(struct waker *waker, uint64_t version)
+{
+    waker->done = version;
+    waker->problem[0] = '\0';
+}
+
 bool waker_next_request(struct waker *waker, struct moment now, struct api_request *out)
 {
     uint64_t freed;
 
-    if (waker->sent_id != 0)
-        return false;
-    freed = cluster_freed(waker->cluster, &waker->node);
-    if (freed <= waker->seen)
+    if (waker->sent_id != 0 || cluster_freed(waker->cluster, NULL) <= waker->done)
         return false;
     if (waker->due_ms == UINT64_MAX)
-        waker->due_ms = later(now.monotonic_ms + DELAY_MS, waker->free_ms);
+        waker->due_ms = later(now.monotonic_ms + DELAY_MS, waker->not_before_ms);
     if (now.monotonic_ms < waker->due_ms)
         return false;
-    waker->seen = freed;
     waker->due_ms = UINT64_MAX;
-    if (!anyone_waits(waker, freed))
+    freed = cluster_freed(waker->cluster, &waker->node);
+    if (!anyone_waits(waker, freed, now.unix_ms)) {
+        finish(waker, freed);
         return false;
+    }
+    waker->sent_version = freed;
     write_request(waker, now, out);
     return true;
 }
@@ -136,37 +150,38 @@ uint64_t waker_next_due_ms(const struct waker *waker)
 
 /* --- what arrives ---------------------------------------------------------------------------- */
 
-/* Nobody was woken: deal with the same version again. */
-static void fail(struct waker *waker, uint64_t now_ms, const char *advice, const char *why)
+/* Nobody was woken: the same version is dealt with again. */
+static void fail(struct waker *waker, uint64_t now_ms, const char *why, const char *advice)
 {
     waker->counters.errors++;
-    waker->seen--;
-    waker->free_ms = now_ms + backoff_next_ms(&waker->backoff, now_ms);
+    waker->not_before_ms = now_ms + backoff_next_ms(&waker->backoff, now_ms);
     snprintf(waker->problem, sizeof waker->problem, "waking waiting pods: %s%s", why, advice);
+}
+
+static const char *advice_for(int status)
+{
+    return status == 403 ? "; give our account the verb patch on nodes, or set kube.wakePods to "
+                           "false"
+                         : "";
 }
 
 void waker_on_answer(struct waker *waker, uint64_t id, const struct api_answer *answer,
                      uint64_t now_ms)
 {
+    bool node_is_gone = answer->status == 404; /* and what was freed with it */
     struct kube_status status;
 
     if (id != waker->sent_id)
         return;
     waker->sent_id = 0;
-    waker->free_ms = now_ms + INTERVAL_MS;
-    waker->problem[0] = '\0';
-    if (api_answer_is_ok(answer)) {
-        waker->counters.woken++;
+    if (!api_answer_is_ok(answer) && !node_is_gone) {
+        api_answer_read_status(answer, &status);
+        fail(waker, now_ms, status.message, advice_for(answer->status));
         return;
     }
-    if (answer->status == 404) /* the node is gone, which is an event by itself */
-        return;
-    api_answer_read_status(answer, &status);
-    fail(waker, now_ms,
-         answer->status == 403 ? "; give our account the verb patch on nodes, or set kube.wakePods "
-                                 "to false"
-                               : "",
-         status.message);
+    waker->counters.woken += !node_is_gone;
+    waker->not_before_ms = now_ms + INTERVAL_MS;
+    finish(waker, waker->sent_version);
 }
 
 void waker_on_loss(struct waker *waker, uint64_t id, bool was_sent, const char *why,
@@ -176,7 +191,7 @@ void waker_on_loss(struct waker *waker, uint64_t id, bool was_sent, const char *
     if (id != waker->sent_id)
         return;
     waker->sent_id = 0;
-    fail(waker, now_ms, "", why);
+    fail(waker, now_ms, why, "");
 }
 
 const char *waker_problem(const struct waker *waker)

@@ -182,6 +182,38 @@ static void test_history__may_be_used_by_several_threads(void **state)
     assert_true(history_find(history, "default", "a", &found));
 }
 
+/* A decision about a pod of that name, made on a snapshot of that version. */
+static void put_version(struct history *history, const char *name, uint64_t version,
+                        unsigned considered, unsigned kept)
+{
+    struct decision decision = {.pod = pod_new("default", name, name),
+                                .unix_ms = 1000 + version,
+                                .version = version,
+                                .considered = considered,
+                                .kept = kept};
+
+    history_put(history, &decision);
+}
+
+static void test_history_waiting__are_those_that_fitted_nowhere_on_an_older_snapshot(void **state)
+{
+    AUTO(free_history) struct history *history = history_new(&test_key);
+    AUTO_FREE struct waiting_pod *waiting = NULL;
+    size_t count;
+
+    (void)state;
+    put_version(history, "waits", 6, 3, 0);
+    put_version(history, "fitted", 6, 3, 1);
+    put_version(history, "refused-since", 6, 3, 0);
+    put_version(history, "refused-since", 7, 3, 0);
+    put_version(history, "about-no-node", 6, 0, 0); /* nobody asked anything of us */
+    waiting = history_waiting(history, 7, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(waiting[0].pod->name, "waits");
+    assert_int_equal(waiting[0].unix_ms, 1006);
+    pod_unref(waiting[0].pod);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_history_put__counts_node_names_texts_and_refusals),
         cmocka_unit_test(test_history_put__forgetting_a_namesake_leaves_the_younger),
         cmocka_unit_test(test_history__may_be_used_by_several_threads),
+        cmocka_unit_test(test_history_waiting__are_those_that_fitted_nowhere_on_an_older_snapshot),
     };
 
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);

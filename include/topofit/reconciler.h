@@ -30,7 +30,7 @@ struct reconciler_options {
     const struct class_table *classes; /* of the intake */
     struct reflector *nodes, *pods;
     const char *pod_selector; /* of the reflector; borrowed */
-    uint64_t interval_ms;     /* between two comparisons; 0: only when asked */
+    uint64_t interval_ms; /* between two comparisons, a little more by chance; 0: only when asked */
     uint64_t seed;
 };
 
@@ -42,8 +42,8 @@ struct reconciler_counters {
 
 /* How the last comparison went. */
 struct reconciler_report {
-    uint64_t number; /* of the comparison; 0: there was none yet */
-    uint64_t unix_ms;
+    uint64_t number;              /* of the comparison; 0: there was none yet */
+    uint64_t unix_ms;             /* when it began */
     char problem[ERROR_TEXT_MAX]; /* why it could not be completed, or "" */
     size_t nodes, pods;           /* compared */
     size_t difference_count;
@@ -57,7 +57,10 @@ void reconciler_free(struct reconciler *reconciler);
 /* Compare as soon as both watches are open. */
 void reconciler_ask(struct reconciler *reconciler);
 
-/* As those of the binder; an answer is read as it arrives. */
+/*
+ * As those of the binder; an answer is read as it arrives. Ask for the next request also after
+ * whatever opened a watch: there is no due time while one is closed.
+ */
 bool reconciler_next_request(struct reconciler *reconciler, struct moment now,
                              struct api_request *out);
 uint64_t reconciler_next_due_ms(const struct reconciler *reconciler);

@@ -25,12 +25,12 @@
 /* What is compared, one after the other. */
 enum step { COMPARE_NODES = 0, COMPARE_PODS, STEPS };
 
-/* Which version our memory is of: for the differences, and since the texts need both. */
+/* An object as our memory had it when the picture was taken. */
 struct known {
     struct node *node; /* one of the two */
     struct pod *pod;
-    bool booked_right;
-    bool listed; /* the server has it too */
+    bool booked_right; /* of a pod: the ledger holds what it says */
+    bool listed;       /* the server has it too */
 };
 
 struct reconciler {
@@ -38,15 +38,15 @@ struct reconciler {
     struct reconciler_counters counters;
     struct reconciler_report report, next_report; /* the last, and the one under way */
     struct jitter jitter;
-    uint64_t due_ms;
-    bool asked;
+    uint64_t due_ms; /* UINT64_MAX: only when asked */
+    bool started, asked;
 
     bool running;
     enum step step;
-    struct map *known;       /* struct known by "uid", owned: the picture of this step */
+    struct map *known;       /* the picture: struct known, owned; pods by uid, nodes by name */
+    char *version;           /* of the server, that the picture is of */
     size_t different_before; /* differences of this comparison before this step */
-    char *version;           /* of the picture */
-    char *continue_token;
+    char *continue_token;    /* of the next page, NULL for the first */
     unsigned pages;
     uint64_t last_id, sent_id; /* of the request in flight, or 0 */
     int status;
@@ -190,6 +190,11 @@ static void tell_unlisted(struct reconciler *r)
 
 /* --- a step ---------------------------------------------------------------------------------- */
 
+static enum kube_kind kind_of(const struct reconciler *r)
+{
+    return r->step == COMPARE_PODS ? KUBE_POD : KUBE_NODE;
+}
+
 static struct reflector *reflector_of(const struct reconciler *r)
 {
     return r->step == COMPARE_PODS ? r->options.pods : r->options.nodes;
@@ -239,27 +244,32 @@ static void take_picture(struct reconciler *r)
         picture_nodes(r);
 }
 
-static void end_comparison(struct reconciler *r, uint64_t now_ms, const char *problem)
+/* The next comparison; jitter, so that replicas do not compare all at once. */
+static void plan_next(struct reconciler *r, uint64_t now_ms, uint64_t wait_ms)
 {
-    uint64_t interval_ms = problem[0] != '\0' ? RETRY_MS : r->options.interval_ms;
+    r->due_ms = r->options.interval_ms > 0
+                    ? now_ms + wait_ms + jitter_between(&r->jitter, 0, wait_ms / 4)
+                    : UINT64_MAX;
+}
 
-    /* What a step found before it broke off may look different at its end. */
-    if (problem[0] != '\0')
-        r->next_report.difference_count = r->different_before;
+static void publish_report(struct reconciler *r)
+{
     drop_picture(r);
     r->running = false;
     r->next_report.number = r->report.number + 1;
-    snprintf(r->next_report.problem, sizeof r->next_report.problem, "%s", problem);
     r->report = r->next_report;
-    if (problem[0] != '\0')
-        r->counters.failures++;
-    else
-        r->counters.comparisons++;
     r->counters.differences += r->report.difference_count;
-    if (r->options.interval_ms == 0)
-        r->due_ms = UINT64_MAX;
-    else
-        r->due_ms = now_ms + interval_ms + jitter_between(&r->jitter, 0, interval_ms / 4);
+}
+
+/* What this step found so far may look different at its end: only finished steps count. */
+static void give_up(struct reconciler *r, uint64_t now_ms, const char *why)
+{
+    r->next_report.difference_count = r->different_before;
+    snprintf(r->next_report.problem, sizeof r->next_report.problem, "comparing %s: %s",
+             kube_path_resource(kind_of(r)), why);
+    r->counters.failures++;
+    publish_report(r);
+    plan_next(r, now_ms, RETRY_MS);
 }
 
 static void end_step(struct reconciler *r, uint64_t now_ms)
@@ -269,15 +279,24 @@ static void end_step(struct reconciler *r, uint64_t now_ms)
         reflector_relist(reflector_of(r), now_ms);
     drop_picture(r);
     r->step++;
-    if (r->step == STEPS)
-        end_comparison(r, now_ms, "");
+    if (r->step < STEPS)
+        return;
+    r->counters.comparisons++;
+    publish_report(r);
+    plan_next(r, now_ms, r->options.interval_ms);
 }
 
 /* --- sending --------------------------------------------------------------------------------- */
 
+static bool both_watches_are_open(const struct reconciler *r)
+{
+    return reflector_position(r->options.nodes) != NULL &&
+           reflector_position(r->options.pods) != NULL;
+}
+
 static bool is_due(const struct reconciler *r, uint64_t now_ms)
 {
-    return r->running || r->asked || (r->options.interval_ms > 0 && now_ms >= r->due_ms);
+    return (r->asked || now_ms >= r->due_ms) && both_watches_are_open(r);
 }
 
 static void begin(struct reconciler *r, struct moment now)
@@ -288,42 +307,50 @@ static void begin(struct reconciler *r, struct moment now)
     r->next_report = (struct reconciler_report){.unix_ms = now.unix_ms};
 }
 
-static void write_request(struct reconciler *r, struct api_request *out)
+/* return false, with nothing in flight, when the server's version is too long to be asked for. */
+static bool write_request(struct reconciler *r, uint64_t now_ms, struct api_request *out)
 {
-    enum kube_kind kind = r->step == COMPARE_PODS ? KUBE_POD : KUBE_NODE;
+    enum kube_kind kind = kind_of(r);
 
-    r->reader = kube_list_reader_new(kind, take_item, r);
     kube_path_list_at(&r->path, kind, kind == KUBE_POD ? r->options.pod_selector : NULL, r->version,
                       PAGE_LIMIT, r->continue_token);
+    if (r->path.overflowed) {
+        give_up(r, now_ms, "the position is too long");
+        return false;
+    }
+    r->reader = kube_list_reader_new(kind, take_item, r);
     buf_reset(&r->refusal);
     r->status = 0;
     r->pages++;
     r->sent_id = ++r->last_id;
     *out = (struct api_request){
         .id = r->sent_id, .method = "GET", .path = buf_text(&r->path), .timeout_ms = TIMEOUT_MS};
+    return true;
 }
 
 bool reconciler_next_request(struct reconciler *r, struct moment now, struct api_request *out)
 {
-    /* The first comparison is an interval after the start: the list is fresh. */
-    if (r->due_ms == UINT64_MAX && r->options.interval_ms > 0 && r->report.number == 0)
-        r->due_ms = now.monotonic_ms + r->options.interval_ms;
-    if (r->sent_id != 0 || !is_due(r, now.monotonic_ms))
+    /* The first comparison is an interval after the start: the lists are fresh. */
+    if (!r->started)
+        plan_next(r, now.monotonic_ms, r->options.interval_ms);
+    r->started = true;
+    if (r->sent_id != 0 || (!r->running && !is_due(r, now.monotonic_ms)))
         return false;
+    if (!r->running)
+        begin(r, now);
     if (r->known == NULL) {
-        if (!r->running)
-            begin(r, now);
         if (reflector_position(reflector_of(r)) == NULL)
             return false;
         take_picture(r);
     }
-    write_request(r, out);
-    return true;
+    return write_request(r, now.monotonic_ms, out);
 }
 
 uint64_t reconciler_next_due_ms(const struct reconciler *r)
 {
-    return r->sent_id != 0 || r->running || r->asked ? UINT64_MAX : r->due_ms;
+    if (r->sent_id != 0 || r->running || !both_watches_are_open(r))
+        return UINT64_MAX;
+    return r->asked ? 0 : r->due_ms;
 }
 
 /* --- what arrives ---------------------------------------------------------------------------- */
@@ -352,7 +379,7 @@ static void end_page(struct reconciler *r, uint64_t now_ms)
     struct error err = {0};
 
     if (kube_list_reader_finish(r->reader, &meta, &err) < 0) {
-        end_comparison(r, now_ms, err.text);
+        give_up(r, now_ms, err.text);
         return;
     }
     kube_list_reader_free(r->reader);
@@ -362,7 +389,7 @@ static void end_page(struct reconciler *r, uint64_t now_ms)
     if (meta.continue_token[0] == '\0')
         end_step(r, now_ms);
     else if (r->pages >= PAGES_MAX)
-        end_comparison(r, now_ms, "the pages do not end");
+        give_up(r, now_ms, "the pages do not end");
     else
         r->continue_token = steal_ptr(&meta.continue_token);
 }
@@ -376,10 +403,10 @@ void reconciler_on_end(struct reconciler *r, uint64_t id, const struct error *fa
         return;
     r->sent_id = 0;
     if (failure != NULL) {
-        end_comparison(r, now_ms, failure->text);
+        give_up(r, now_ms, failure->text);
     } else if (r->status != 200) {
         kube_refusal_read(buf_text(&r->refusal), r->refusal.length, &status);
-        end_comparison(r, now_ms, status.message);
+        give_up(r, now_ms, status.message);
     } else {
         end_page(r, now_ms);
     }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Field cases about what is known: F28 devices of pods that are gone, F29 restart. */
+/*
+ * Field cases about what is known: F28 devices of pods that are gone, F29 restart, F49 devices that
+ * fall ill.
+ */
 #include "support/harness.h"
 
 #include "topofit/views.h"
@@ -307,6 +310,83 @@ static void test_f29__a_pod_bound_past_us_is_counted_though_nobody_knows_its_dev
     expect_kept(harness, "two", "n1", "n1");
 }
 
+/* --- F49: unhealthy device ---------------------------------------------------------------------
+ */
+
+/* n1 with a pod on each of its devices; that of c has fallen ill, and d has been deleted. */
+static struct harness *f49_new(void)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    struct harness *harness = harness_new();
+
+    api_node(harness, "n1", 4, 16384);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        api_pod(harness, names[i], "gpu 1");
+    for (unsigned i = 0; i < 4; i++) {
+        place(harness, names[i], "n1");
+        assert_int_equal(device_of(harness, names[i]), i);
+    }
+    api_node(harness, "n1", 4, 16384, .unhealthy = "2");
+    api_delete_pod(harness, "d");
+    return harness;
+}
+
+static void expect_devices(const struct harness *harness, unsigned idle, unsigned in_use,
+                           unsigned unhealthy)
+{
+    json_t *view = node_view(harness, "n1");
+    const json_t *summary = json_object_get(view, "summary");
+
+    assert_int_equal(json_integer_value(json_object_get(summary, "idle")), idle);
+    assert_int_equal(json_integer_value(json_object_get(summary, "inUse")), in_use);
+    assert_int_equal(json_integer_value(json_object_get(summary, "unhealthy")), unhealthy);
+    json_decref(view);
+}
+
+static void test_f49__a_pod_keeps_the_device_that_fell_ill_and_nobody_else_gets_it(void **state)
+{
+    AUTO(harness_free) struct harness *harness = f49_new();
+
+    (void)state;
+    assert_int_equal(device_of(harness, "c"), 2);
+    assert_int_equal(use_of(harness, "n1", 2).slots, 1);
+    expect_devices(harness, 1, 2, 1);
+    place(harness, "e", "n1");
+    assert_int_equal(device_of(harness, "e"), 3);
+    expect_refused(harness, "f", "n1");
+    expect_devices(harness, 0, 3, 1);
+    assert_int_equal(used_mib(harness, "n1"), 4 * 16384); /* not more than there is */
+    api_delete_pod(harness, "c");
+    expect_refused(harness, "f", "n1"); /* it is free, and still ill */
+    api_node(harness, "n1", 4, 16384);
+    place(harness, "f", "n1");
+    assert_int_equal(device_of(harness, "f"), 2);
+}
+
+static void test_f49__health_may_return(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n2", 4, 16384, .unhealthy = "0");
+    api_pod(harness, "g", "gpu 4");
+    assert_contains(expect_refused(harness, "g", "n2"), "unhealthy");
+    api_node(harness, "n2", 4, 16384);
+    place(harness, "g", "n2");
+}
+
+static void test_f49__a_device_that_is_not_reported_any_more_is_not_given_away(void **state)
+{
+    AUTO(harness_free) struct harness *harness = f49_new();
+
+    (void)state;
+    api_node(harness, "n1", 2, 16384); /* 0 and 1 are a's and b's; c's is gone from the list */
+    expect_refused(harness, "e", "n1");
+    api_node(harness, "n1", 4, 16384);
+    place(harness, "e", "n1");
+    assert_int_equal(device_of(harness, "e"), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +404,9 @@ int main(void)
         cmocka_unit_test(test_f29__a_terminating_pod_holds_until_it_is_really_gone),
         cmocka_unit_test(test_f29__the_same_devices_are_known_after_a_restart),
         cmocka_unit_test(test_f29__a_pod_bound_past_us_is_counted_though_nobody_knows_its_devices),
+        cmocka_unit_test(test_f49__a_pod_keeps_the_device_that_fell_ill_and_nobody_else_gets_it),
+        cmocka_unit_test(test_f49__health_may_return),
+        cmocka_unit_test(test_f49__a_device_that_is_not_reported_any_more_is_not_given_away),
     };
 
     return cmocka_run_group_tests_name("field_cases_cache", tests, NULL, NULL);

@@ -41,7 +41,7 @@ struct holding_view {
     struct allocation allocation;
     bool has_allocation; /* false: bound without a readable record */
     bool init_done;
-    unsigned unattributed; /* devices it is taken to hold without one */
+    unsigned unattributed; /* devices it is taken to hold that no record names */
 };
 
 struct cluster *cluster_new(const struct hash_key *key);

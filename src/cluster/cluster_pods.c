@@ -16,8 +16,8 @@ char *cluster_pod_key(const char *namespace, const char *name)
     return key;
 }
 
-/* Devices that a pod without a usable record must be taken to hold; absurd counts are cut. */
-static unsigned count_unattributed(const struct pod *pod)
+/* Devices that a pod asks for beyond its init steps; absurd counts are cut. */
+static unsigned count_asked(const struct pod *pod)
 {
     unsigned count = 0;
 
@@ -27,9 +27,31 @@ static unsigned count_unattributed(const struct pod *pod)
         if (pod->request.containers[ask->container].kind != CONTAINER_INIT)
             count += ask->count < DEVICE_MAX ? ask->count : DEVICE_MAX;
     }
+    return count;
+}
+
+/* Devices that a pod without a usable record must be taken to hold. */
+static unsigned count_unattributed(const struct pod *pod)
+{
+    unsigned count = count_asked(pod);
+
     if (count == 0 && (request_wants_devices(&pod->request) || pod->record_problem != NULL))
         count = 1;
     return count;
+}
+
+/* Devices that a pod asks for and its record leaves out: nobody bound by us has any. */
+static unsigned count_left_out(const struct pod *pod)
+{
+    unsigned asked = count_asked(pod);
+    size_t recorded = 0;
+
+    for (size_t i = 0; i < pod->record.container_count; i++) {
+        const struct allocated_container *container = &pod->record.containers[i];
+
+        recorded += container->kind != CONTAINER_INIT ? container->device_count : 0;
+    }
+    return asked > recorded ? asked - (unsigned)recorded : 0;
 }
 
 /* A record of another pod or node was copied, with a manifest say: it tells nothing of this pod. */
@@ -53,7 +75,7 @@ void cluster_forget_holding(struct cluster *cluster, const char *uid)
     cluster_republish(cluster, node);
 }
 
-/* What a bound pod holds: what its record says, else so many devices that nobody can name. */
+/* What a bound pod holds: what its record says, and so many devices that nobody can name. */
 struct claim {
     const struct allocation *record; /* of the pod, or NULL */
     unsigned unattributed;
@@ -62,7 +84,7 @@ struct claim {
 static struct claim claim_of(const struct pod *pod)
 {
     if (has_valid_record(pod))
-        return (struct claim){.record = &pod->record};
+        return (struct claim){&pod->record, count_left_out(pod)};
     return (struct claim){.unattributed = count_unattributed(pod)};
 }
 

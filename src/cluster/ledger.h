@@ -21,7 +21,7 @@ struct holding {
     struct allocation allocation;
     struct grant *grants; /* what the allocation comes to; ids borrowed from it */
     size_t grant_count;
-    unsigned unattributed;           /* devices taken without a record that tells which */
+    unsigned unattributed;           /* devices taken that no record names */
     uint64_t token;                  /* of the Binding whose end decides; 0 when nobody will tell */
     uint64_t earlier;                /* of one before it that is in doubt as well, or 0 */
     uint64_t list_number;            /* lists of pods announced before it was reserved */
@@ -38,8 +38,9 @@ struct holding *ledger_find(const struct ledger *ledger, const char *uid);
 /*
  * Enter a holding of a pod that has none.
  *
- * node        the node it is on.
- * allocation  copied; NULL when it cannot be told which devices, then `unattributed` counts them.
+ * node          the node it is on.
+ * allocation    copied; NULL when it cannot be told which devices.
+ * unattributed  devices it holds besides.
  */
 struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const char *node,
                              const struct allocation *allocation, unsigned unattributed);

@@ -109,14 +109,15 @@ static json_t *placement_view(const struct holding_view *holding)
 
 static void describe_placement(const struct holding_view *holding, struct buf *out)
 {
-    if (!holding->has_allocation)
-        buf_addf(out, "%u of the node's, its record does not tell which", holding->unattributed);
     for (size_t i = 0; i < holding->allocation.container_count; i++) {
         const struct allocated_container *container = &holding->allocation.containers[i];
 
         for (size_t k = 0; k < container->device_count; k++)
             buf_addf(out, "%s%s", out->length > 0 ? "," : "", container->devices[k].id);
     }
+    if (holding->unattributed > 0)
+        buf_addf(out, "%s%u of the node's, its record does not tell which",
+                 out->length > 0 ? ", " : "", holding->unattributed);
 }
 
 /* --- the reasons ----------------------------------------------------------------------------- */

@@ -128,14 +128,15 @@ struct held {
     unsigned number;
     enum holding_state state;
     int node;
-    const struct allocation *record; /* NULL: nobody knows what, then unattributed > 0 */
+    const struct allocation *record; /* NULL: nobody knows what */
     bool init_done;
     unsigned unattributed;
 };
 
-static unsigned devices_wanted(const struct pod_version *pod)
+/* Devices that a pod asks for and a record (NULL: none) does not name. */
+static unsigned devices_unnamed(const struct pod_version *pod, const struct allocation *record)
 {
-    unsigned count = 0;
+    unsigned count = 0, named = 0;
 
     for (size_t a = 0; a < pod->request->ask_count; a++) {
         const struct ask *ask = &pod->request->asks[a];
@@ -143,6 +144,12 @@ static unsigned devices_wanted(const struct pod_version *pod)
         if (pod->request->containers[ask->container].kind != CONTAINER_INIT)
             count += ask->count;
     }
+    for (size_t c = 0; record != NULL && c < record->container_count; c++) {
+        if (record->containers[c].kind != CONTAINER_INIT)
+            named += (unsigned)record->containers[c].device_count;
+    }
+    if (record != NULL)
+        return count > named ? count - named : 0;
     return count > 0 ? count : 1; /* every pod of these histories asks for something */
 }
 
@@ -159,11 +166,12 @@ static size_t all_held(const struct ledger_model *model, struct held *out)
         const struct pod_version *seen = &model->seen[name];
         bool good = !seen->record_broken && seen->record != NULL && seen->node >= 0 &&
                     strcmp(seen->record->node, node_name_of(seen->node)) == 0;
+        const struct allocation *record = good ? seen->record : NULL;
 
         if (seen_holds(seen))
-            out[count++] = (struct held){seen->number,    HOLDING_BOUND,
-                                         seen->node,      good ? seen->record : NULL,
-                                         seen->init_done, good ? 0 : devices_wanted(seen)};
+            out[count++] =
+                (struct held){seen->number, HOLDING_BOUND,   seen->node,
+                              record,       seen->init_done, devices_unnamed(seen, record)};
     }
     for (size_t i = 0; i < model->claim_count; i++) {
         const struct claim *claim = &model->claims[i];

@@ -12,6 +12,7 @@
 /* A pod of somebody else holds these devices of a node whole. */
 static void occupy(struct harness *harness, const char *node, device_mask taken)
 {
+    const char *wants = taken != 0 ? "gpu 1" : "none";
     json_t *devices = json_array();
     json_t *record;
     char *text;
@@ -25,7 +26,7 @@ static void occupy(struct harness *harness, const char *node, device_mask taken)
     record = json_pack("{s:i,s:s,s:i,s:[{s:s,s:s,s:o}]}", "version", 1, "node", node, "tier", 0,
                        "containers", "name", "c0", "kind", "app", "devices", devices);
     text = json_dumps(record, JSON_COMPACT);
-    api_pod(harness, "busy", "gpu 1", .node = node, .annotations = {"topofit.io/allocation", text});
+    api_pod(harness, "busy", wants, .node = node, .annotations = {"topofit.io/allocation", text});
     free(text);
     json_decref(record);
 }

@@ -10,6 +10,7 @@
     "{\"version\":1,\"node\":\"" node "\",\"tier\":0,\"containers\":[{\"name\":\"c0\"," \
     "\"kind\":\"app\",\"devices\":[{\"id\":\"" device "\",\"memoryMiB\":" mib \
     ",\"cores\":0,\"slots\":1,\"mode\":\"soft\"}]}]}"
+#define RECORD_OF_NOTHING "{\"version\":1,\"node\":\"n1\",\"tier\":0,\"containers\":[]}"
 #define RECORD_OF(uid) \
     "{\"version\":1,\"podUID\":\"" uid "\",\"node\":\"n1\",\"tier\":0,\"containers\":[{" \
     "\"name\":\"c0\",\"kind\":\"app\",\"devices\":[{\"id\":\"GPU-n1-0\",\"memoryMiB\":1," \
@@ -23,6 +24,7 @@ static const struct pod_spec strangers[] = {
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, "{"}},
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, ""}},
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, "{\"version\":99}"}},
+    {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, RECORD_OF_NOTHING}},
     {.name = "x", .wants = "none", .annotations = {ALLOCATION, "[]"}}, /* better believe it */
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, RECORD_ON("n2", "GPU-n1-0", "1")}},
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, RECORD_OF("uid-another")}},
@@ -78,6 +80,21 @@ static void test_unattributed__a_pod_counts_with_all_the_devices_it_asks_for(voi
     expect_kept(harness, "one", "n1", "n1");
     api_set_phase(harness, "x", "Succeeded");
     expect_kept(harness, "four", "n1", "n1");
+}
+
+/* Another scheduler, or a manifest with an annotation of its own, names fewer than there are. */
+static void test_unattributed__what_a_record_leaves_out_of_the_request_counts_besides(void **state)
+{
+    AUTO(harness_free) struct harness *harness = story_new();
+
+    (void)state;
+    api_pod(harness, "one", "gpu 1");
+    api_pod(harness, "two", "gpu 2");
+    api_pod(harness, "x", "gpu 3", .node = "n1",
+            .annotations = {ALLOCATION, RECORD_ON("n1", "GPU-n1-0", "16384")});
+    assert_int_equal(device_of(harness, "x"), 0);
+    expect_refused(harness, "two", "n1");
+    expect_kept(harness, "one", "n1", "n1");
 }
 
 static void test_unattributed__a_record_that_comes_later_tells_which_device_it_is(void **state)
@@ -170,6 +187,7 @@ int main(void)
         cmocka_unit_test(
             test_unattributed__a_pod_that_does_not_tell_takes_one_device_from_all_others),
         cmocka_unit_test(test_unattributed__a_pod_counts_with_all_the_devices_it_asks_for),
+        cmocka_unit_test(test_unattributed__what_a_record_leaves_out_of_the_request_counts_besides),
         cmocka_unit_test(test_unattributed__a_record_that_comes_later_tells_which_device_it_is),
         cmocka_unit_test(test_conflict__both_records_are_kept_and_told_of_once),
         cmocka_unit_test(test_conflict__the_device_gets_nobody_new_and_the_others_do),

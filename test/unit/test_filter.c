@@ -143,9 +143,11 @@ static void test_filter__the_last_decision_is_remembered_with_the_number_of_atte
 {
     AUTO(harness_free) struct harness *harness = one_busy_node();
     AUTO(decision_clear) struct decision decision = {0};
+    AUTO(snapshot_unref_pointer) struct snapshot *snapshot = NULL;
 
     (void)state;
     api_node(harness, "n2", 1, CARD_MIB);
+    snapshot = cluster_snapshot(harness->cluster);
     for (unsigned i = 0; i < 3; i++)
         ask_filter(harness, "p", "n1 n2 ghost");
     assert_true(history_find(harness->extender.history, "default", "p", &decision));
@@ -153,6 +155,7 @@ static void test_filter__the_last_decision_is_remembered_with_the_number_of_atte
     assert_int_equal(decision.considered, 3);
     assert_int_equal(decision.kept, 1);
     assert_int_equal(decision.unix_ms, 1780000000000);
+    assert_true(decision.version > 0 && decision.version == snapshot->version);
     assert_int_equal(decision.refusal_count, 2);
     assert_string_equal(decision.refusals[0].node, "n1");
     assert_int_equal(decision.refusals[0].reason, REASON_MEMORY);

@@ -269,6 +269,7 @@ static void start(struct lease *lease, struct moment now, struct api_request *ou
     if (lease->is_pausing)
         lease->round_ms = now.monotonic_ms;
     lease->is_pausing = false;
+    assert(lease->next != CALL_RELEASE || lease->held_until_ms == 0); /* first stop believing */
     lease->sent = lease->next;
     lease->sent_at_ms = now.monotonic_ms;
     *out = (struct api_request){

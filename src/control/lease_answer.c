@@ -52,7 +52,7 @@ static bool may_ask(const struct lease *lease, uint64_t now_ms)
 
 static bool is_idle(const struct lease *lease, uint64_t now_ms)
 {
-    return lease->worked_until_ms <= now_ms && lease->wanted_until_ms <= now_ms;
+    return lease->worked_until_ms <= now_ms;
 }
 
 /* We stop believing now, and write it down next: until it is written nobody leads. */
@@ -256,6 +256,8 @@ static void take_refusal(struct lease *lease, enum call sent, const struct api_a
     }
     if (sent != CALL_LOOK && (answer->status == 409 || is_gone)) {
         lease->problem[0] = '\0';
+        if (sent == CALL_WANT)
+            lease->want_write_ms = 0;    /* none was made */
         lease_look_again(lease, now_ms); /* somebody was faster */
         return;
     }

@@ -125,6 +125,12 @@ struct pod_picture {
 struct pod_picture *cluster_picture_pods(struct cluster *cluster, size_t *count);
 struct node **cluster_picture_nodes(struct cluster *cluster, size_t *count);
 
+/*
+ * Who holds devices since a Binding of ours succeeded, though no such pod is known: the watch is
+ * about to show it, or has shown its end already. Free the array and every uid in it.
+ */
+char **cluster_picture_orphans(struct cluster *cluster, size_t *count);
+
 /* Copies of all holdings on a node (NULL: of all nodes), ordered by namespace and name. */
 struct holding_view *cluster_holdings(struct cluster *cluster, const char *node, size_t *count);
 void holding_views_free(struct holding_view *views, size_t count);

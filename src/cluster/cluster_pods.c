@@ -232,6 +232,25 @@ struct pod_picture *cluster_picture_pods(struct cluster *cluster, size_t *count)
     return pictures;
 }
 
+char **cluster_picture_orphans(struct cluster *cluster, size_t *count)
+{
+    struct map_cursor at = {0};
+    size_t capacity = 0;
+    char **uids = NULL;
+
+    *count = 0;
+    LOCK(cluster);
+    while (ledger_next(cluster->ledger, &at)) {
+        const struct holding *holding = at.value;
+
+        if (holding->state != HOLDING_BOUND || map_get(cluster->pods_by_uid, holding->uid) != NULL)
+            continue;
+        uids = mem_grow(uids, *count, &capacity, sizeof *uids);
+        uids[(*count)++] = xstrdup(holding->uid);
+    }
+    return uids;
+}
+
 struct node **cluster_picture_nodes(struct cluster *cluster, size_t *count)
 {
     struct map_cursor at = {0};

@@ -186,6 +186,25 @@ static void test_want__writes_at_most_once_a_retry_period(void **state)
     assert_in_range(looks, 10, 25);
 }
 
+static void test_want__is_written_again_when_a_renewal_came_between(void **state)
+{
+    AUTO(lease_story_free) struct lease_story *story = lease_story_waiting();
+
+    (void)state;
+    lease_want(story->lease, story->now_ms);
+    expect_call(story, "GET");
+    answer_lease(story, "they", 15, "");
+    expect_call(story, "PUT");
+    answer_status(story, 409);
+    expect_call(story, "GET");
+    story->version++;
+    answer_lease(story, "they", 15, "");
+    expect_call(story, "PUT");
+    assert_string_equal(story->written.wanted_by, "us");
+    answer_status(story, 409);
+    assert_false(take_request(story)); /* enough for now */
+}
+
 static void test_want__is_not_written_over_the_claim_of_another(void **state)
 {
     AUTO(lease_story_free) struct lease_story *story = lease_story_waiting();
@@ -289,6 +308,13 @@ static void test_hand_over__takes_back_what_nobody_claims_any_more(void **state)
     answer_lease(story, "", 1, ""); /* they had it, and resigned */
     expect_call(story, "PUT");
     assert_string_equal(story->written.holder, "us");
+    answer_written(story);
+    wait_for_call(story, "PUT");
+    answer_status(story, 409);
+    expect_call(story, "GET");
+    answer_lease(story, "us", 15, "");
+    expect_call(story, "PUT");
+    assert_string_equal(story->written.holder, "us"); /* and keeps it */
 }
 
 /* The release may be executed at any time: what names us means nothing before we write again. */
@@ -364,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_want__is_written_at_once_for_the_holder_to_see),
         cmocka_unit_test(test_want__does_not_restart_the_wait_for_a_holder_that_died),
         cmocka_unit_test(test_want__writes_at_most_once_a_retry_period),
+        cmocka_unit_test(test_want__is_written_again_when_a_renewal_came_between),
         cmocka_unit_test(test_want__is_not_written_over_the_claim_of_another),
         cmocka_unit_test(test_want__is_forgotten_after_a_while),
         cmocka_unit_test(test_hand_over__releases_for_who_wants_it_when_idle),

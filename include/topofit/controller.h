@@ -94,7 +94,7 @@ void controller_reconcile(struct controller *controller);
  * Come to an end: no more jobs, no more watches; what is in flight is seen through, events are
  * written, and the lease is given up last. Over when controller_is_stopped().
  */
-void controller_stop(struct controller *controller, uint64_t now_ms);
+void controller_stop(struct controller *controller);
 bool controller_is_stopped(const struct controller *controller, uint64_t now_ms);
 
 struct controller_status {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define ANSWER_MAX_BYTES (8u << 20) /* of one object; lists are read as they come */
-#define LAST_EVENTS_MS 2000u        /* at the end, events are written so long and no longer */
+#define LAST_WORDS_MS 2000u         /* at the end, events are written and doubts settled so long */
 
 /* kube-scheduler looks at pods through the same glass; a pod that finishes is told as deleted. */
 #define UNFINISHED_PODS "status.phase!=Succeeded,status.phase!=Failed"
@@ -49,10 +49,10 @@ struct controller {
     struct reconciler *reconciler;
     struct call *calls;
     uint64_t last_id;
-    bool led;               /* at the last look */
-    uint64_t lists_at_lead; /* complete lists of pods when we came to lead */
+    uint64_t term;          /* number of the term that was seen last; 0: never led */
+    uint64_t lists_at_term; /* complete lists of pods when it began */
     bool stopping;
-    uint64_t stop_by_ms; /* for the events */
+    uint64_t stop_by_ms; /* for events, and for Bindings in doubt */
 };
 
 /* --- the machines, by what they have in common ----------------------------------------------- */
@@ -287,59 +287,82 @@ static bool leads(const struct controller *c, uint64_t now_ms)
  */
 static bool may_bind(const struct controller *c, uint64_t now_ms)
 {
-    if (!leads(c, now_ms) || !reflector_counters(c->nodes)->synced ||
-        !reflector_counters(c->pods)->synced)
+    const struct reflector_counters *pods = reflector_counters(c->pods);
+
+    if (!leads(c, now_ms) || !reflector_counters(c->nodes)->synced || !pods->synced)
         return false;
-    return c->lease == NULL || (c->led && reflector_counters(c->pods)->lists > c->lists_at_lead);
+    return c->lease == NULL ||
+           (c->term == lease_counters(c->lease)->acquired && pods->lists > c->lists_at_term);
 }
 
-static bool binds_are_over(const struct controller *c)
+static void look_at_lease(struct controller *c, uint64_t now_ms)
+{
+    uint64_t term;
+
+    if (c->lease == NULL)
+        return;
+    term = lease_counters(c->lease)->acquired;
+    if (term != c->term) {
+        c->term = term;
+        c->lists_at_term = reflector_counters(c->pods)->lists;
+        reflector_relist(c->pods, now_ms);
+    }
+    /* Also of what is only being settled: it may still be executed. */
+    if (binder_counters(c->binder)->in_flight > 0)
+        lease_note_work(c->lease, now_ms);
+    binder_permit(c->binder, may_bind(c, now_ms) ? lease_held_until_ms(c->lease) : 0);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static bool binds_are_answered(const struct controller *c)
 {
     const struct binder_counters *binds = binder_counters(c->binder);
 
     return binds->in_flight == binds->settling;
 }
 
-static void look_at_lease(struct controller *c, uint64_t now_ms)
-{
-    bool leads_now = leads(c, now_ms);
-
-    if (leads_now && !c->led && c->lease != NULL) {
-        c->lists_at_lead = reflector_counters(c->pods)->lists;
-        reflector_relist(c->pods, now_ms);
-    }
-    c->led = leads_now;
-    if (c->lease != NULL && !binds_are_over(c))
-        lease_note_work(c->lease, now_ms);
-    if (c->lease != NULL)
-        binder_permit(c->binder, may_bind(c, now_ms) ? lease_held_until_ms(c->lease) : 0);
-}
-
-/* --- the end --------------------------------------------------------------------------------- */
-
 static bool events_are_over(const struct controller *c, uint64_t now_ms)
 {
     return c->events == NULL || event_queue_is_idle(c->events) || now_ms >= c->stop_by_ms;
 }
 
-/* The lease goes last: until then nobody else shall bind. */
-static void look_at_end(struct controller *c, uint64_t now_ms)
+/* Nobody waits for an answer any more, and what can be written is. */
+static bool is_done(const struct controller *c, uint64_t now_ms)
 {
-    if (c->stopping && binds_are_over(c) && events_are_over(c, now_ms) && c->lease != NULL)
-        lease_resign(c->lease, now_ms);
+    bool settles = binder_counters(c->binder)->settling > 0 && now_ms < c->stop_by_ms;
+
+    return c->stopping && binds_are_answered(c) && events_are_over(c, now_ms) && !settles;
 }
 
-void controller_stop(struct controller *c, uint64_t now_ms)
+/*
+ * The lease goes last: until then nobody else shall bind. With a Binding in doubt it is not given
+ * up but runs out, which gives the Binding the time to become what it will.
+ */
+static bool gives_lease_up(const struct controller *c)
 {
-    if (!c->stopping)
-        c->stop_by_ms = now_ms + LAST_EVENTS_MS;
-    c->stopping = true;
+    return c->lease != NULL && binder_counters(c->binder)->settling == 0;
+}
+
+static void look_at_end(struct controller *c, uint64_t now_ms)
+{
+    if (c->stopping && c->stop_by_ms == UINT64_MAX && binds_are_answered(c))
+        c->stop_by_ms = now_ms + LAST_WORDS_MS;
+    if (is_done(c, now_ms) && gives_lease_up(c))
+        lease_resign(c->lease, now_ms);
 }
 
 bool controller_is_stopped(const struct controller *c, uint64_t now_ms)
 {
-    return c->stopping && binds_are_over(c) && events_are_over(c, now_ms) &&
-           (c->lease == NULL || lease_is_resigned(c->lease));
+    return is_done(c, now_ms) && (!gives_lease_up(c) || lease_is_resigned(c->lease));
+}
+
+void controller_stop(struct controller *c)
+{
+    if (c->stopping)
+        return;
+    c->stopping = true;
+    c->stop_by_ms = UINT64_MAX; /* counted when the last bind is answered */
 }
 
 /* --- what is wanted -------------------------------------------------------------------------- */

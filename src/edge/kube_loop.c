@@ -238,7 +238,7 @@ static void take_over(struct kube_loop *loop)
     if (is_asked)
         controller_reconcile(loop->controller);
     if (is_stopping)
-        controller_stop(loop->controller, clock_monotonic_ms());
+        controller_stop(loop->controller);
 }
 
 int kube_loop_check_bind(struct kube_loop *loop, struct error *err)

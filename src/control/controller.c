@@ -5,6 +5,7 @@
 #include "topofit/buf.h"
 #include "topofit/jitter.h"
 #include "topofit/mem.h"
+#include "topofit/orphan_finder.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ struct controller {
     struct event_queue *events; /* NULL: none are written */
     struct waker *waker;        /* NULL: nobody is woken */
     struct reconciler *reconciler;
+    struct orphan_finder *orphans;
     struct call *calls;
     uint64_t last_id;
     uint64_t term;          /* number of the term that was seen last; 0: never led */
@@ -236,6 +238,7 @@ struct controller *controller_new(const struct controller_options *options)
     }
     if (options->wakes)
         c->waker = waker_new(options->cluster, options->history, seed[WAKER]);
+    c->orphans = orphan_finder_new(options->cluster);
     c->reconciler = reconciler_new(&(struct reconciler_options){
         .cluster = options->cluster,
         .classes = intake_classes(options->intake),
@@ -266,6 +269,7 @@ void controller_free(struct controller *c)
     }
     binder_free(c->binder);
     reconciler_free(c->reconciler);
+    orphan_finder_free(c->orphans);
     waker_free(c->waker);
     event_queue_free(c->events);
     lease_free(c->lease);
@@ -461,11 +465,24 @@ static void drive(struct controller *c, enum machine machine, struct moment now,
     }
 }
 
+static void look_for_orphans(struct controller *c, uint64_t now_ms, struct controller_wish *out)
+{
+    bool watch_is_open = reflector_position(c->pods) != NULL;
+
+    if (c->stopping)
+        return;
+    if (orphan_finder_look(c->orphans, watch_is_open, now_ms))
+        reflector_relist(c->pods, now_ms);
+    if (watch_is_open)
+        out->wait_until_ms = orphan_finder_next_due_ms(c->orphans);
+}
+
 void controller_next(struct controller *c, struct moment now, struct controller_wish *out)
 {
     *out = (struct controller_wish){.action = CONTROLLER_WAIT, .wait_until_ms = UINT64_MAX};
     look_at_end(c, now.monotonic_ms);
     look_at_lease(c, now.monotonic_ms);
+    look_for_orphans(c, now.monotonic_ms, out);
     for (enum machine machine = 0; machine < MACHINES && out->action == CONTROLLER_WAIT; machine++)
         drive(c, machine, now, out);
     if (c->stopping && c->stop_by_ms > now.monotonic_ms && c->stop_by_ms < out->wait_until_ms)

@@ -50,8 +50,6 @@ struct reconciler {
     unsigned pages;
     uint64_t last_id, sent_id; /* of the request in flight, or 0 */
     int status;
-    char **orphans; /* of the last comparison: cluster_picture_orphans() */
-    size_t orphan_count;
     struct kube_list_reader *reader;
     struct buf path, refusal;
 };
@@ -87,20 +85,11 @@ static void drop_picture(struct reconciler *r)
     free(steal_ptr(&r->continue_token));
 }
 
-static void drop_orphans(struct reconciler *r)
-{
-    for (size_t i = 0; i < r->orphan_count; i++)
-        free(r->orphans[i]);
-    free(steal_ptr(&r->orphans));
-    r->orphan_count = 0;
-}
-
 void reconciler_free(struct reconciler *r)
 {
     if (r == NULL)
         return;
     drop_picture(r);
-    drop_orphans(r);
     buf_clear(&r->path);
     buf_clear(&r->refusal);
     free(r);
@@ -199,32 +188,6 @@ static void tell_unlisted(struct reconciler *r)
     }
 }
 
-static bool was_orphan(const struct reconciler *r, const char *uid)
-{
-    for (size_t i = 0; i < r->orphan_count; i++) {
-        if (strcmp(r->orphans[i], uid) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* The watch may be late to show a pod that we have bound, but not from one comparison to the next.
- */
-static void tell_orphans(struct reconciler *r)
-{
-    size_t count;
-    char **orphans = cluster_picture_orphans(r->options.cluster, &count);
-
-    for (size_t i = 0; i < count; i++) {
-        if (was_orphan(r, orphans[i]))
-            differ(r, "pod with uid %s: holds devices in memory, and there is no such pod",
-                   orphans[i]);
-    }
-    drop_orphans(r);
-    r->orphans = orphans;
-    r->orphan_count = count;
-}
-
 /* --- a step ---------------------------------------------------------------------------------- */
 
 static enum kube_kind kind_of(const struct reconciler *r)
@@ -312,8 +275,6 @@ static void give_up(struct reconciler *r, uint64_t now_ms, const char *why)
 static void end_step(struct reconciler *r, uint64_t now_ms)
 {
     tell_unlisted(r);
-    if (r->step == COMPARE_PODS)
-        tell_orphans(r);
     if (r->next_report.difference_count > r->different_before)
         reflector_relist(reflector_of(r), now_ms);
     drop_picture(r);

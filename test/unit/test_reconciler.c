@@ -207,30 +207,6 @@ static void test_reconciler__lets_what_differs_be_listed_again_and_nothing_else(
     }
 }
 
-/* A Binding of ours succeeded for a pod of which the watch has shown the end already. */
-static void test_reconciler__finds_who_holds_devices_and_is_no_pod_the_second_time(void **state)
-{
-    AUTO(reconciler_story_free) struct story *story = reconciler_story_new();
-    struct pod *ghost = small_pod("ghost", "u-ghost", 4000);
-    const struct reconciler_report *report;
-    uint64_t token;
-
-    (void)state;
-    assert_int_equal(small_reserve(story->cluster, ghost, "GPU-0", 4000, &token), 0);
-    expect_equal(compare(story, SAME_NODES, SAME_PODS)); /* its Binding is on its way */
-    cluster_confirm(story->cluster, "u-ghost", token);
-    expect_equal(compare(story, SAME_NODES, SAME_PODS)); /* the watch may be late */
-    report = compare(story, SAME_NODES, SAME_PODS);
-    assert_int_equal(report->difference_count, 1);
-    assert_string_equal(report->differences[0],
-                        "pod with uid u-ghost: holds devices in memory, and there is no such pod");
-    answer_list(story, story->pods, SAME_PODS);
-    open_watch(story, story->pods);
-    expect_equal(compare(story, SAME_NODES, SAME_PODS));
-    assert_int_equal(small_used_mib(story->cluster), 8000);
-    pod_unref(ghost);
-}
-
 static void test_reconciler__counts_all_differences_and_tells_the_first(void **state)
 {
     AUTO(reconciler_story_free) struct story *story = reconciler_story_new();
@@ -257,7 +233,6 @@ int main(void)
         cmocka_unit_test(test_reconciler__follows_pages),
         cmocka_unit_test(test_reconciler__finds_each_kind_of_mistake),
         cmocka_unit_test(test_reconciler__lets_what_differs_be_listed_again_and_nothing_else),
-        cmocka_unit_test(test_reconciler__finds_who_holds_devices_and_is_no_pod_the_second_time),
         cmocka_unit_test(test_reconciler__counts_all_differences_and_tells_the_first),
     };
 

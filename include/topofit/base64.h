@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base64 - the standard alphabet of RFC 4648, as in the *-data members of a kubeconfig. */
+/* base64 - the standard alphabet of RFC 4648, as in kubeconfigs and HTTP. */
 #ifndef TOPOFIT_BASE64_H
 #define TOPOFIT_BASE64_H
 
@@ -14,5 +14,8 @@
  * errors  ERR_INVALID for other characters, wrong padding or leftover bits.
  */
 int base64_decode(const char *text, char **out, size_t *out_length, struct error *err);
+
+/* Encode bytes, in one line with padding. The caller frees the text. */
+char *base64_encode(const char *bytes, size_t length);
 
 #endif

@@ -13,11 +13,11 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /* 0..63, or -1. */
 static int digit(char c)
 {
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const char *found = c != '\0' ? strchr(alphabet, c) : NULL;
 
     return found != NULL ? (int)(found - alphabet) : -1;
@@ -51,4 +51,21 @@ int base64_decode(const char *text, char **out, size_t *out_length, struct error
     *out = steal_ptr(&bytes);
     *out_length = length;
     return 0;
+}
+
+char *base64_encode(const char *bytes, size_t length)
+{
+    char *text = xmalloc(length / 3 * 4 + 5);
+    char *end = text;
+
+    for (size_t i = 0; i < length; i += 3) {
+        uint32_t bits = 0;
+
+        for (size_t j = 0; j < 3; j++)
+            bits = bits << 8 | (i + j < length ? (unsigned char)bytes[i + j] : 0u);
+        for (size_t j = 0; j < 4; j++)
+            *end++ = j > length - i ? '=' : alphabet[bits >> (18 - 6 * j) & 0x3f];
+    }
+    *end = '\0';
+    return text;
 }

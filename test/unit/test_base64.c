@@ -66,12 +66,37 @@ static void test_decode__refuses_what_is_not_base64(void **state)
     }
 }
 
+static void test_encode__gives_what_decode_takes_back(void **state)
+{
+    static const char *const want[] = {"",         "Zg==",     "Zm8=",    "Zm9v",
+                                       "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
+
+    (void)state;
+    for (size_t length = 0; length < ARRAY_LEN(want); length++) {
+        AUTO_FREE char *text = base64_encode("foobar", length);
+
+        assert_string_equal(text, want[length]);
+    }
+    for (unsigned byte = 0; byte < 256; byte++) {
+        char bytes[2] = {(char)byte, (char)(255 - byte)};
+        AUTO_FREE char *text = base64_encode(bytes, sizeof bytes);
+        AUTO_FREE char *back = NULL;
+        struct error err = {0};
+        size_t length = 0;
+
+        assert_ok(base64_decode(text, &back, &length, &err), &err);
+        assert_int_equal(length, 2);
+        assert_memory_equal(back, bytes, 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode__gives_the_vectors_of_the_standard),
         cmocka_unit_test(test_decode__reaches_every_byte_value),
         cmocka_unit_test(test_decode__refuses_what_is_not_base64),
+        cmocka_unit_test(test_encode__gives_what_decode_takes_back),
     };
 
     return cmocka_run_group_tests_name("base64", tests, NULL, NULL);

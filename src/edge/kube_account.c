@@ -11,6 +11,8 @@
 /* source  kubernetes.io/docs/tasks/run-application/access-api-from-pod */
 #define ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
+#define KUBECONFIG_FILES_MAX 32 /* of one $KUBECONFIG */
+
 static bool is_set(const char *text)
 {
     return text != NULL && text[0] != '\0';
@@ -43,19 +45,83 @@ static int read_files(struct kube_config *config, struct error *err)
     return 0;
 }
 
-static int load_file(const char *path, struct kube_config *out, struct error *err)
+/* The files of a ':'-list, as far as they exist. */
+struct files {
+    struct kubeconfig_text items[KUBECONFIG_FILES_MAX];
+    char *owned[2 * KUBECONFIG_FILES_MAX]; /* their paths and bytes */
+    size_t count;
+};
+
+static void files_clear(struct files *files)
+{
+    for (size_t i = 0; i < 2 * files->count; i++)
+        free(files->owned[i]);
+}
+
+static int add_file(struct files *files, const char *path, bool may_be_missing, struct error *err)
 {
     AUTO(buf_clear) struct buf text = buf_with_max(KUBECONFIG_MAX_BYTES);
+
+    if (files->count == KUBECONFIG_FILES_MAX)
+        return error_set(err, ERR_LIMIT, "more than %d kubeconfigs", KUBECONFIG_FILES_MAX);
+    if (file_read(path, &text, err) < 0 && may_be_missing && err->code == ERR_NOT_FOUND) {
+        error_clear(err);
+        return 0;
+    }
+    if (err->code != ERR_NONE)
+        return error_wrap(err, "kubeconfig");
+    files->items[files->count].length = text.length;
+    files->items[files->count].path = files->owned[2 * files->count] = xstrdup(path);
+    files->items[files->count].bytes = files->owned[2 * files->count + 1] = buf_steal(&text);
+    files->count++;
+    return 0;
+}
+
+static int add_files(struct files *files, const char *list, struct error *err)
+{
+    bool is_list = strchr(list, ':') != NULL;
+
+    for (const char *at = list; *at != '\0';) {
+        size_t length = strcspn(at, ":");
+        AUTO_FREE char *path = xstrndup(at, length);
+
+        if (length > 0 && add_file(files, path, is_list, err) < 0)
+            return -(int)err->code;
+        at += length + (at[length] == ':');
+    }
+    if (files->count == 0)
+        return error_set(err, ERR_NOT_FOUND, "kubeconfig: none of these exists: %s", list);
+    return 0;
+}
+
+static int load_added(struct files *files, struct kube_config *out, struct error *err)
+{
     AUTO(kube_config_clear) struct kube_config config = {0};
 
-    if (file_read(path, &text, err) < 0)
-        return error_wrap(err, "kubeconfig");
-    if (kubeconfig_parse(buf_text(&text), text.length, path, &config, err) < 0 ||
+    if (kubeconfig_parse(files->items, files->count, &config, err) < 0 ||
         read_files(&config, err) < 0)
         return -(int)err->code;
     *out = config;
     config = (struct kube_config){0};
     return 0;
+}
+
+static int load_file(const char *path, struct kube_config *out, struct error *err)
+{
+    AUTO(files_clear) struct files files = {0};
+
+    if (add_file(&files, path, false, err) < 0)
+        return -(int)err->code;
+    return load_added(&files, out, err);
+}
+
+static int load_files(const char *list, struct kube_config *out, struct error *err)
+{
+    AUTO(files_clear) struct files files = {0};
+
+    if (add_files(&files, list, err) < 0)
+        return -(int)err->code;
+    return load_added(&files, out, err);
 }
 
 static int load_account(const struct kube_environment *environment, const char *dir,
@@ -96,13 +162,8 @@ int kubeconfig_load(const char *path, const struct kube_environment *environment
 
     if (is_set(path))
         return load_file(path, out, err);
-    if (is_set(environment->kubeconfig)) {
-        if (strchr(environment->kubeconfig, ':') != NULL)
-            return error_set(err, ERR_INVALID,
-                             "a list of files in KUBECONFIG is not supported yet: %s",
-                             environment->kubeconfig);
-        return load_file(environment->kubeconfig, out, err);
-    }
+    if (is_set(environment->kubeconfig))
+        return load_files(environment->kubeconfig, out, err);
     if (is_set(environment->service_host) && access(account_token, F_OK) == 0)
         return load_account(environment, dir, out, err);
     if (is_set(environment->home))

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kubeconfig - where the API server is, and who we are to it: what the file says. */
+/* kubeconfig - where the API server is, and who we are to it: what the files say. */
 #include "topofit/kubeconfig.h"
 
-#include "topofit/base64.h"
+#include "kubeconfig_reading.h"
+#include "topofit/buf.h"
 #include "topofit/mem.h"
-#include "topofit/yaml.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Where a cluster says what only its exec plugin understands. */
+#define EXEC_EXTENSION "client.authentication.k8s.io/exec"
 
 static void pem_clear(struct kube_pem *pem)
 {
@@ -17,130 +20,81 @@ static void pem_clear(struct kube_pem *pem)
     *pem = (struct kube_pem){0};
 }
 
-static void drop_credentials(struct kube_config *config)
+static void exec_free(struct kube_exec *exec)
 {
-    pem_clear(&config->client_certificate);
-    pem_clear(&config->client_key);
-    free(config->token);
-    free(config->token_file);
-    config->token = config->token_file = NULL;
+    if (exec == NULL)
+        return;
+    for (size_t i = 0; i < exec->argument_count; i++)
+        free(exec->arguments[i]);
+    free(exec->arguments);
+    kube_pairs_clear(&exec->variables);
+    free(exec->api_version);
+    free(exec->command);
+    free(exec->install_hint);
+    free(exec);
 }
 
 void kube_config_clear(struct kube_config *config)
 {
-    drop_credentials(config);
     pem_clear(&config->ca);
+    pem_clear(&config->client_certificate);
+    pem_clear(&config->client_key);
+    exec_free(config->exec);
+    kube_pairs_clear(&config->impersonation);
+    free(config->exec_cluster);
     free(config->origin);
     free(config->server);
     free(config->tls_server_name);
+    free(config->proxy_url);
+    free(config->token);
+    free(config->token_file);
+    free(config->user_name);
+    free(config->password);
     *config = (struct kube_config){0};
 }
 
-/* --- members --------------------------------------------------------------------------------- */
+/* --- all files together ---------------------------------------------------------------------- */
 
-static int complain(const struct yaml_value *at, struct error *err, const char *text,
-                    const char *word)
-{
-    return error_set(err, ERR_INVALID, "line %u, column %u: %s%s", at->line, at->column, text,
-                     word);
-}
-
-static bool is_absent(const struct yaml_value *value)
-{
-    if (value == NULL)
-        return true;
-    if (value->type != YAML_SCALAR)
-        return value->count == 0;
-    return value->text[0] == '\0' ||
-           (!value->quoted && (strcmp(value->text, "null") == 0 || strcmp(value->text, "~") == 0));
-}
-
-/* NULL in *out when the member is missing, null or empty. */
-static int read_text(const struct yaml_value *map, const char *key, char **out, struct error *err)
-{
-    const struct yaml_value *value = yaml_get(map, key);
-
-    if (is_absent(value))
-        return 0;
-    if (value->type != YAML_SCALAR)
-        return complain(value, err, "not a text: ", key);
-    *out = xstrdup(value->text);
-    return 0;
-}
-
-static int read_bool(const struct yaml_value *map, const char *key, bool *out, struct error *err)
-{
-    const struct yaml_value *value = yaml_get(map, key);
-
-    if (is_absent(value))
-        return 0;
-    if (value->type == YAML_SCALAR && !value->quoted && strcmp(value->text, "true") == 0)
-        *out = true;
-    else if (value->type != YAML_SCALAR || value->quoted || strcmp(value->text, "false") != 0)
-        return complain(value, err, "neither true nor false: ", key);
-    return 0;
-}
-
-/* A file name, relative to the folder of the kubeconfig. */
-static int read_file_name(const struct yaml_value *map, const char *key, const char *path,
-                          char **out, struct error *err)
-{
-    const char *slash = strrchr(path, '/');
-    AUTO_FREE char *name = NULL;
-
-    if (read_text(map, key, &name, err) < 0)
-        return -(int)err->code;
-    if (name == NULL || name[0] == '/' || slash == NULL)
-        *out = steal_ptr(&name);
-    else
-        *out = xasprintf("%.*s/%s", (int)(slash - path), path, name);
-    return 0;
-}
-
-/* `key`-data wins over `key`, a file. */
-static int read_pem(const struct yaml_value *map, const char *key, const char *path,
-                    struct kube_pem *out, struct error *err)
-{
-    AUTO_FREE char *data_key = xasprintf("%s-data", key);
-    AUTO_FREE char *encoded = NULL;
-    size_t length = 0;
-
-    if (read_text(map, data_key, &encoded, err) < 0)
-        return -(int)err->code;
-    if (encoded == NULL)
-        return read_file_name(map, key, path, &out->file, err);
-    if (base64_decode(encoded, &out->text, &length, err) < 0)
-        return error_wrap(err, "line %u: %s", yaml_get(map, data_key)->line, data_key);
-    if (strlen(out->text) != length || strstr(out->text, "-----BEGIN") == NULL)
-        return complain(yaml_get(map, data_key), err, "not a PEM text: ", data_key);
-    return 0;
-}
-
-/* --- what cannot be honoured ----------------------------------------------------------------- */
-
-static const char *const CLUSTER_UNSUPPORTED[] = {"proxy-url", NULL};
-static const char *const USER_UNSUPPORTED[] = {
-    "exec",          "auth-provider", "as",       "as-uid", "as-groups",
-    "as-user-extra", "username",      "password", NULL,
+/* One of the files, as read. */
+struct document {
+    const char *path;
+    struct yaml_value *documents; /* owned */
+    const struct yaml_value *root;
 };
 
-static int refuse_unsupported(const struct yaml_value *map, const char *const *keys,
-                              struct error *err)
-{
-    for (; *keys != NULL; keys++) {
-        const struct yaml_value *value = yaml_get(map, *keys);
+struct documents {
+    struct document *items;
+    size_t count;
+};
 
-        if (!is_absent(value))
-            return complain(value, err, "not supported yet: ", *keys);
-    }
+static void documents_clear(struct documents *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        yaml_value_free(all->items[i].documents);
+    free(all->items);
+}
+
+static int read_document(const struct kubeconfig_text *text, struct document *out,
+                         struct error *err)
+{
+    out->path = text->path;
+    if (yaml_read(text->bytes, text->length, &out->documents, err) < 0)
+        return error_wrap(err, "kubeconfig %s", text->path);
+    if (out->documents->count == 0 || out->documents->members[0].value->type != YAML_MAP)
+        return error_set(err, ERR_INVALID, "kubeconfig %s: this is not a map of keys", text->path);
+    out->root = out->documents->members[0].value;
     return 0;
 }
 
-/* --- sections -------------------------------------------------------------------------------- */
+/* A section of some file. */
+struct section {
+    const char *path;
+    const struct yaml_value *map;
+};
 
-/* The `member` map of the element of root's `list` that has this name. */
-static int find_named(const struct yaml_value *root, const char *list, const char *member,
-                      const char *name, const struct yaml_value **out, struct error *err)
+/* The element of root's `list` that has this name, or NULL. */
+static const struct yaml_value *find_element(const struct yaml_value *root, const char *list,
+                                             const char *name)
 {
     const struct yaml_value *elements = yaml_get(root, list);
 
@@ -149,15 +103,34 @@ static int find_named(const struct yaml_value *root, const char *list, const cha
         const struct yaml_value *element = elements->members[i].value;
         const struct yaml_value *own = element->type == YAML_MAP ? yaml_get(element, "name") : NULL;
 
-        if (own == NULL || own->type != YAML_SCALAR || strcmp(own->text, name) != 0)
+        if (own != NULL && own->type == YAML_SCALAR && strcmp(own->text, name) == 0)
+            return element;
+    }
+    return NULL;
+}
+
+/* The `member` map of the first element with this name; that of later files is not looked at. */
+static int find_named(const struct documents *all, const char *list, const char *member,
+                      const char *name, struct section *out, struct error *err)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct yaml_value *element = find_element(all->items[i].root, list, name);
+
+        if (element == NULL)
             continue;
-        *out = yaml_get(element, member);
-        if (*out == NULL || (*out)->type != YAML_MAP)
-            return complain(element, err, "there is no map of name ", member);
+        *out = (struct section){all->items[i].path, yaml_get(element, member)};
+        if (out->map == NULL || out->map->type != YAML_MAP) {
+            kubeconfig_complain(element, err, "there is no map of name ", member);
+            return error_wrap(err, "kubeconfig %s", out->path);
+        }
         return 0;
     }
-    return error_set(err, ERR_INVALID, "no \"%.100s\" in %s", name, list);
+    error_set(err, ERR_INVALID, "no \"%.100s\" in %s", name, list);
+    return error_wrap(err, "kubeconfig %s%s", all->items[0].path,
+                      all->count > 1 ? " and those behind it" : "");
 }
+
+/* --- the cluster ----------------------------------------------------------------------------- */
 
 /* host, host:port, [v6], [v6]:port, all with a path behind it or none */
 static bool is_plain_address(const char *rest)
@@ -191,82 +164,137 @@ static int check_server(struct kube_config *config, struct error *err)
     return 0;
 }
 
-static int read_cluster(const struct yaml_value *cluster, const char *path,
-                        struct kube_config *config, struct error *err)
+/* Go's client takes these three and no others, and so do we. */
+static int check_proxy(const struct yaml_value *cluster, const struct kube_config *config,
+                       struct error *err)
 {
-    if (refuse_unsupported(cluster, CLUSTER_UNSUPPORTED, err) < 0 ||
-        read_text(cluster, "server", &config->server, err) < 0 || check_server(config, err) < 0 ||
-        read_text(cluster, "tls-server-name", &config->tls_server_name, err) < 0 ||
-        read_bool(cluster, "insecure-skip-tls-verify", &config->insecure, err) < 0 ||
-        read_pem(cluster, "certificate-authority", path, &config->ca, err) < 0)
+    static const char *const schemes[] = {"http://", "https://", "socks5://"};
+    const struct yaml_value *at = yaml_get(cluster, "proxy-url");
+
+    if (config->proxy_url == NULL)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+        size_t length = strlen(schemes[i]);
+        const char *account = strrchr(config->proxy_url, '@');
+
+        if (strncmp(config->proxy_url, schemes[i], length) != 0)
+            continue;
+        if (strpbrk(config->proxy_url, " \t\r\n") == NULL &&
+            is_plain_address(account != NULL ? account + 1 : config->proxy_url + length))
+            return 0;
+        return kubeconfig_complain(at, err, "proxy-url: not a plain address", "");
+    }
+    return kubeconfig_complain(at, err, "proxy-url: neither http://, https:// nor socks5://", "");
+}
+
+static void read_exec_extension(const struct yaml_value *cluster, struct kube_config *config)
+{
+    const struct yaml_value *element = find_element(cluster, "extensions", EXEC_EXTENSION);
+    const struct yaml_value *value = element != NULL ? yaml_get(element, "extension") : NULL;
+    AUTO(buf_clear) struct buf text = buf_with_max(KUBECONFIG_MAX_BYTES);
+
+    if (value == NULL)
+        return;
+    yaml_write_json(value, &text);
+    if (!text.overflowed)
+        config->exec_cluster = buf_steal(&text);
+}
+
+static int read_cluster(const struct section *section, struct kube_config *config,
+                        struct error *err)
+{
+    const struct yaml_value *cluster = section->map;
+
+    if (kubeconfig_read_text(cluster, "server", &config->server, err) < 0 ||
+        check_server(config, err) < 0 ||
+        kubeconfig_read_text(cluster, "tls-server-name", &config->tls_server_name, err) < 0 ||
+        kubeconfig_read_text(cluster, "proxy-url", &config->proxy_url, err) < 0 ||
+        check_proxy(cluster, config, err) < 0 ||
+        kubeconfig_read_bool(cluster, "insecure-skip-tls-verify", &config->insecure, err) < 0 ||
+        kubeconfig_read_pem(cluster, "certificate-authority", section->path, &config->ca, err) < 0)
         return -(int)err->code;
     if (config->insecure && (config->ca.file != NULL || config->ca.text != NULL))
-        return complain(cluster, err, "insecure-skip-tls-verify together with a ",
-                        "certificate-authority: keep one of them");
+        return kubeconfig_complain(cluster, err, "insecure-skip-tls-verify together with a ",
+                                   "certificate-authority: keep one of them");
+    read_exec_extension(cluster, config);
     return 0;
 }
 
-static int read_user(const struct yaml_value *user, const char *path, struct kube_config *config,
-                     struct error *err)
-{
-    bool has_certificate, has_key;
+/* --- the whole ------------------------------------------------------------------------------- */
 
-    if (refuse_unsupported(user, USER_UNSUPPORTED, err) < 0 ||
-        read_text(user, "token", &config->token, err) < 0 ||
-        read_file_name(user, "tokenFile", path, &config->token_file, err) < 0 ||
-        read_pem(user, "client-certificate", path, &config->client_certificate, err) < 0 ||
-        read_pem(user, "client-key", path, &config->client_key, err) < 0)
-        return -(int)err->code;
-    has_certificate = config->client_certificate.file || config->client_certificate.text;
-    has_key = config->client_key.file || config->client_key.text;
-    if (has_certificate != has_key)
-        return complain(user, err, "client-certificate and client-key belong together: no ",
-                        has_key ? "client-certificate" : "client-key");
-    return 0;
-}
-
-static int read_root(const struct yaml_value *root, const char *path, struct kube_config *config,
-                     struct error *err)
+static int find_context(const struct documents *all, struct section *out, struct error *err)
 {
     AUTO_FREE char *current = NULL;
-    AUTO_FREE char *cluster_name = NULL;
-    AUTO_FREE char *user_name = NULL;
-    const struct yaml_value *context = NULL;
-    const struct yaml_value *section = NULL;
 
-    if (read_text(root, "current-context", &current, err) < 0)
-        return -(int)err->code;
+    for (size_t i = 0; i < all->count && current == NULL; i++) {
+        if (kubeconfig_read_text(all->items[i].root, "current-context", &current, err) < 0)
+            return error_wrap(err, "kubeconfig %s", all->items[i].path);
+    }
     if (current == NULL)
-        return error_set(err, ERR_INVALID, "no current-context");
-    if (find_named(root, "contexts", "context", current, &context, err) < 0 ||
-        read_text(context, "cluster", &cluster_name, err) < 0 ||
-        read_text(context, "user", &user_name, err) < 0)
-        return -(int)err->code;
-    if (cluster_name == NULL)
-        return complain(context, err, "the context names no cluster", "");
-    if (find_named(root, "clusters", "cluster", cluster_name, &section, err) < 0 ||
-        read_cluster(section, path, config, err) < 0)
-        return -(int)err->code;
-    if (strncmp(config->server, "http://", 7) == 0 || user_name == NULL)
-        return 0;
-    if (find_named(root, "users", "user", user_name, &section, err) < 0)
-        return -(int)err->code;
-    return read_user(section, path, config, err);
+        return error_set(err, ERR_INVALID, "kubeconfig %s: no current-context", all->items[0].path);
+    return find_named(all, "contexts", "context", current, out, err);
 }
 
-int kubeconfig_parse(const char *bytes, size_t length, const char *path, struct kube_config *out,
+static int read_context(const struct section *context, char **cluster, char **user,
+                        struct error *err)
+{
+    if (kubeconfig_read_text(context->map, "cluster", cluster, err) < 0 ||
+        kubeconfig_read_text(context->map, "user", user, err) < 0)
+        return -(int)err->code;
+    if (*cluster == NULL)
+        return kubeconfig_complain(context->map, err, "the context names no cluster", "");
+    return 0;
+}
+
+/* With http:// there are no credentials: anybody on the way could read them. */
+static int read_user(const struct section *user, struct kube_config *config, struct error *err)
+{
+    if (kubeconfig_read_impersonation(user->map, config, err) < 0)
+        return -(int)err->code;
+    if (strncmp(config->server, "http://", 7) == 0)
+        return 0;
+    return kubeconfig_read_user(user->map, user->path, config, err);
+}
+
+static int read_all(const struct documents *all, struct kube_config *config, struct error *err)
+{
+    AUTO_FREE char *cluster_name = NULL;
+    AUTO_FREE char *user_name = NULL;
+    struct section context, cluster, user;
+
+    if (find_context(all, &context, err) < 0)
+        return -(int)err->code;
+    if (read_context(&context, &cluster_name, &user_name, err) < 0)
+        return error_wrap(err, "kubeconfig %s", context.path);
+    if (find_named(all, "clusters", "cluster", cluster_name, &cluster, err) < 0)
+        return -(int)err->code;
+    if (read_cluster(&cluster, config, err) < 0)
+        return error_wrap(err, "kubeconfig %s", cluster.path);
+    if (user_name == NULL)
+        return 0;
+    if (find_named(all, "users", "user", user_name, &user, err) < 0)
+        return -(int)err->code;
+    if (read_user(&user, config, err) < 0)
+        return error_wrap(err, "kubeconfig %s", user.path);
+    return 0;
+}
+
+int kubeconfig_parse(const struct kubeconfig_text *texts, size_t count, struct kube_config *out,
                      struct error *err)
 {
     AUTO(kube_config_clear) struct kube_config config = {0};
-    AUTO(yaml_free_pointer) struct yaml_value *documents = NULL;
+    AUTO(documents_clear) struct documents all = {0};
 
-    if (yaml_read(bytes, length, &documents, err) < 0)
-        return error_wrap(err, "kubeconfig %s", path);
-    if (documents->count == 0 || documents->members[0].value->type != YAML_MAP)
-        return error_set(err, ERR_INVALID, "kubeconfig %s: this is not a map of keys", path);
-    if (read_root(documents->members[0].value, path, &config, err) < 0)
-        return error_wrap(err, "kubeconfig %s", path);
-    config.origin = xasprintf("kubeconfig %s", path);
+    all.items = xcalloc(count, sizeof *all.items);
+    for (; all.count < count; all.count++) {
+        if (read_document(&texts[all.count], &all.items[all.count], err) < 0) {
+            all.count++;
+            return -(int)err->code;
+        }
+    }
+    if (read_all(&all, &config, err) < 0)
+        return -(int)err->code;
+    config.origin = xasprintf("kubeconfig %s%s", texts[0].path, count > 1 ? " and others" : "");
     *out = config;
     config = (struct kube_config){0};
     return 0;

@@ -23,7 +23,9 @@
 
 static int parse(const char *text, struct kube_config *out, struct error *err)
 {
-    return kubeconfig_parse(text, strlen(text), "/etc/kube/config", out, err);
+    const struct kubeconfig_text one = {"/etc/kube/config", text, strlen(text)};
+
+    return kubeconfig_parse(&one, 1, out, err);
 }
 
 static void test_parse__takes_the_cluster_and_user_of_the_current_context(void **state)
@@ -148,6 +150,22 @@ static void test_parse__takes_json(void **state)
     assert_true(config.insecure);
 }
 
+static void test_parse__takes_proxies_of_three_kinds(void **state)
+{
+    static const char *const cases[] = {"http://p", "https://u:p%40@p:3128/",
+                                        "socks5://[::1]:1080"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(kube_config_clear) struct kube_config config = {0};
+        AUTO_FREE char *text = xasprintf(FILE_OF(SERVER ", proxy-url: '%s'", ""), cases[i]);
+        struct error err = {0};
+
+        assert_ok(parse(text, &config, &err), &err);
+        assert_string_equal(config.proxy_url, cases[i]);
+    }
+}
+
 static void test_parse__names_what_is_wrong(void **state)
 {
     static const struct {
@@ -180,12 +198,13 @@ static void test_parse__names_what_is_wrong(void **state)
         {FILE_OF(SERVER ", insecure-skip-tls-verify: perhaps", ""), "neither true nor false"},
         {FILE_OF(SERVER ", insecure-skip-tls-verify: true, certificate-authority: x", ""),
          "keep one of them"},
-        {FILE_OF(SERVER ", proxy-url: 'http://p'", ""), "not supported yet: proxy-url"},
-        {FILE_OF(SERVER, "exec: {command: aws}"), "line 18, column"},
-        {FILE_OF(SERVER, "exec: {command: aws}"), "not supported yet: exec"},
-        {FILE_OF(SERVER, "auth-provider: {name: gcp}"), "not supported yet: auth-provider"},
-        {FILE_OF(SERVER, "as: someone"), "not supported yet: as"},
-        {FILE_OF(SERVER, "username: u, password: p"), "not supported yet: username"},
+        {FILE_OF(SERVER ", proxy-url: 'ftp://p'", ""), "neither http://, https:// nor socks5://"},
+        {FILE_OF(SERVER ", proxy-url: 'http://'", ""), "proxy-url: not a plain address"},
+        {FILE_OF(SERVER ", proxy-url: 'http://u:p@'", ""), "proxy-url: not a plain address"},
+        {FILE_OF(SERVER, "auth-provider: {name: gcp}"), "line 18, column"},
+        {FILE_OF(SERVER, "auth-provider: {name: gcp}"), "use exec instead: auth-provider"},
+        {FILE_OF(SERVER, "password: p"), "a password and no username"},
+        {FILE_OF(SERVER, "username: u, password: p, token: t"), "a token together with a username"},
         {FILE_OF(SERVER, "client-key: k"), "no client-certificate"},
         {FILE_OF(SERVER, "client-certificate: c"), "no client-key"},
     };
@@ -200,6 +219,192 @@ static void test_parse__names_what_is_wrong(void **state)
         assert_contains(err.text, cases[i].want);
         assert_null(config.server);
     }
+}
+
+/* --- who we act as --------------------------------------------------------------------------- */
+
+static void test_parse__makes_headers_of_impersonation(void **state)
+{
+    static const struct {
+        const char *name, *value;
+    } want[] = {
+        {"Impersonate-User", "system:serviceaccount:a:b"},
+        {"Impersonate-Uid", "17"},
+        {"Impersonate-Group", "g1"},
+        {"Impersonate-Group", "g 2"},
+        {"Impersonate-Extra-example.org%2Fscope", "one"},
+        {"Impersonate-Extra-example.org%2Fscope", "two"},
+    };
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_ok(parse(FILE_OF(SERVER, "as: 'system:serviceaccount:a:b', as-uid: '17', "
+                                    "as-groups: [g1, g 2], "
+                                    "as-user-extra: {example.org/scope: [one, two]}, token: t"),
+                    &config, &err),
+              &err);
+    assert_int_equal(config.impersonation.count, ARRAY_LEN(want));
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        assert_string_equal(config.impersonation.items[i].key, want[i].name);
+        assert_string_equal(config.impersonation.items[i].value, want[i].value);
+    }
+}
+
+static void test_parse__acts_as_somebody_over_plain_http_too(void **state)
+{
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_ok(parse(FILE_OF("server: 'http://127.0.0.1:8001'", "as: a, username: u, password: p"),
+                    &config, &err),
+              &err);
+    assert_int_equal(config.impersonation.count, 1);
+    assert_null(config.password);
+}
+
+static void test_parse__names_what_is_wrong_with_impersonation(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {FILE_OF(SERVER, "as-groups: [a]"), "need as"},
+        {FILE_OF(SERVER, "as: \"a\\r\\nX: y\""), "control character"},
+        {FILE_OF(SERVER, "as: a, as-groups: {b: c}"), "neither a text nor a list"},
+        {FILE_OF(SERVER, "as: a, as-user-extra: [b]"), "not a map: as-user-extra"},
+        {FILE_OF(SERVER, "as: a, as-groups: [[b]]"), "not a text"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct kube_config config = {0};
+        struct error err = {0};
+
+        assert_int_equal(parse(cases[i].text, &config, &err), -ERR_INVALID);
+        assert_contains(err.text, cases[i].want);
+    }
+}
+
+/* --- exec ------------------------------------------------------------------------------------ */
+
+#define V1 "apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never"
+#define V1BETA1 "apiVersion: client.authentication.k8s.io/v1beta1"
+
+static void test_parse__takes_an_exec_plugin(void **state)
+{
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_ok(
+        parse(FILE_OF(SERVER ", extensions: [{name: other, extension: 1}, {name: "
+                             "client.authentication.k8s.io/exec, extension: {a: [1, x]}}]",
+                      "exec: {" V1 ", command: bin/get-token, args: [-v, ''], env: [{name: "
+                      "A, value: b}, {name: C}], installHint: apt, provideClusterInfo: true}"),
+              &config, &err),
+        &err);
+    assert_string_equal(config.exec->api_version, "client.authentication.k8s.io/v1");
+    assert_string_equal(config.exec->command, "/etc/kube/bin/get-token");
+    assert_int_equal(config.exec->argument_count, 2);
+    assert_string_equal(config.exec->arguments[0], "-v");
+    assert_string_equal(config.exec->arguments[1], "");
+    assert_string_equal(kube_pairs_get(&config.exec->variables, "A"), "b");
+    assert_string_equal(kube_pairs_get(&config.exec->variables, "C"), "");
+    assert_string_equal(config.exec->install_hint, "apt");
+    assert_true(config.exec->wants_cluster);
+    assert_string_equal(config.exec_cluster, "{\"a\":[1,\"x\"]}");
+}
+
+static void test_parse__leaves_a_plain_command_to_the_path(void **state)
+{
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_ok(parse(FILE_OF(SERVER, "exec: {" V1BETA1 ", command: aws}"), &config, &err), &err);
+    assert_string_equal(config.exec->command, "aws");
+    assert_false(config.exec->wants_cluster);
+}
+
+static void test_parse__names_what_is_wrong_with_exec(void **state)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {FILE_OF(SERVER, "exec: x"), "not a map: exec"},
+        {FILE_OF(SERVER, "exec: {command: a}"), "no apiVersion"},
+        {FILE_OF(SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: a}"),
+         "client.authentication.k8s.io/v1alpha1"},
+        {FILE_OF(SERVER, "exec: {apiVersion: client.authentication.k8s.io/v1, command: a}"),
+         "v1 requires interactiveMode"},
+        {FILE_OF(SERVER, "exec: {" V1BETA1 ", command: a, interactiveMode: Always}"),
+         "must ask a person"},
+        {FILE_OF(SERVER, "exec: {" V1BETA1 ", command: a, interactiveMode: never}"),
+         "neither Never"},
+        {FILE_OF(SERVER, "exec: {" V1BETA1 "}"), "no command"},
+        {FILE_OF(SERVER, "exec: {" V1BETA1 ", command: a, args: b}"), "not a list: args"},
+        {FILE_OF(SERVER, "exec: {" V1BETA1 ", command: a, args: [{}]}"), "not a text in args"},
+        {FILE_OF(SERVER, "exec: {" V1BETA1 ", command: a, env: {b: c}}"), "not a list: env"},
+        {FILE_OF(SERVER, "exec: {" V1BETA1 ", command: a, env: [b]}"), "not a variable's name"},
+        {FILE_OF(SERVER, "exec: {" V1BETA1 ", command: a, env: [{name: b=c}]}"),
+         "not a variable's name"},
+        {FILE_OF(SERVER, "exec: {" V1BETA1 ", command: a}, token: b"), "exec together with"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct kube_config config = {0};
+        struct error err = {0};
+
+        assert_int_equal(parse(cases[i].text, &config, &err), -ERR_INVALID);
+        assert_contains(err.text, cases[i].want);
+    }
+}
+
+/* --- several files --------------------------------------------------------------------------- */
+
+/* A cluster, a context and a user of these names. */
+#define PART(context, cluster, server, user, token) \
+    "contexts: [{name: " context ", context: {cluster: " cluster ", user: " user "}}]\n" \
+    "clusters: [{name: " cluster ", cluster: {server: 'https://" server "', " \
+    "certificate-authority: ca.crt}}]\n" \
+    "users: [{name: " user ", user: {tokenFile: " token "}}]\n"
+
+static void test_parse__takes_of_several_files_the_first_that_has_it(void **state)
+{
+    static const struct kubeconfig_text texts[] = {
+#define TEXT(path, text) {path, text, sizeof(text) - 1}
+        TEXT("/a/config", PART("x", "shared", "first", "ua", "ta")),
+        TEXT("/b/config", "current-context: y\n" PART("y", "shared", "second", "ub", "tb")),
+        TEXT("/c/config", "current-context: x\n" PART("y", "other", "third", "uc", "tc")),
+    };
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_ok(kubeconfig_parse(texts, ARRAY_LEN(texts), &config, &err), &err);
+    assert_string_equal(config.server, "https://first");
+    assert_string_equal(config.ca.file, "/a/ca.crt");
+    assert_string_equal(config.token_file, "/b/tb");
+}
+
+static void test_parse__names_the_file_of_several_that_is_wrong(void **state)
+{
+    static const struct kubeconfig_text texts[] = {
+        TEXT("/a/config", "current-context: y"),
+        TEXT("/b/config", PART("y", "c", "h:x", "u", "t")),
+        TEXT("/c/config", "]"),
+    };
+    struct kube_config config = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(kubeconfig_parse(texts, 2, &config, &err), -ERR_INVALID);
+    assert_contains(err.text, "kubeconfig /b/config: server \"https://h:x\"");
+    error_clear(&err);
+    assert_int_equal(kubeconfig_parse(texts, 3, &config, &err), -ERR_INVALID);
+    assert_contains(err.text, "kubeconfig /c/config: line 1");
 }
 
 /* --- where it is looked for ------------------------------------------------------------------ */
@@ -316,15 +521,26 @@ static void test_load__names_a_file_that_is_missing_or_no_pem(void **state)
     assert_contains(err.text, "ca.crt: not a PEM file");
 }
 
-static void test_load__refuses_a_list_of_files(void **state)
+static void test_load__skips_the_files_of_a_list_that_are_missing(void **state)
 {
-    struct kube_environment environment = {.kubeconfig = "/a/config:/b/config"};
-    struct kube_config config = {0};
+    struct folder *folder = *state;
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    AUTO_FREE char *list =
+        xasprintf("/nonexistent::%s/config:%s/token", folder->path, folder->path);
+    AUTO_FREE char *none = xasprintf("/nonexistent:%s/ca.crt", folder->path);
     struct error err = {0};
 
-    (void)state;
-    assert_int_equal(kubeconfig_load(NULL, &environment, &config, &err), -ERR_INVALID);
-    assert_contains(err.text, "not supported yet: /a/config:/b/config");
+    put(folder, "config", FILE_OF("server: 'https://first'", ""));
+    put(folder, "token", FILE_OF("server: 'https://second'", ""));
+    folder->environment.kubeconfig = list;
+    assert_ok(kubeconfig_load(NULL, &folder->environment, &config, &err), &err);
+    assert_string_equal(config.server, "https://first");
+    folder->environment.kubeconfig = none;
+    assert_int_equal(kubeconfig_load(NULL, &folder->environment, &config, &err), -ERR_NOT_FOUND);
+    assert_contains(err.text, "none of these exists: /nonexistent:");
+    folder->environment.kubeconfig = "/nonexistent";
+    error_clear(&err);
+    assert_int_equal(kubeconfig_load(NULL, &folder->environment, &config, &err), -ERR_NOT_FOUND);
 }
 
 static void test_read_token__follows_its_file_and_trims_it(void **state)
@@ -367,10 +583,19 @@ int main(void)
         cmocka_unit_test(test_parse__needs_no_user),
         cmocka_unit_test(test_parse__takes_json),
         cmocka_unit_test(test_parse__names_what_is_wrong),
+        cmocka_unit_test(test_parse__makes_headers_of_impersonation),
+        cmocka_unit_test(test_parse__acts_as_somebody_over_plain_http_too),
+        cmocka_unit_test(test_parse__names_what_is_wrong_with_impersonation),
+        cmocka_unit_test(test_parse__takes_an_exec_plugin),
+        cmocka_unit_test(test_parse__leaves_a_plain_command_to_the_path),
+        cmocka_unit_test(test_parse__names_what_is_wrong_with_exec),
+        cmocka_unit_test(test_parse__takes_of_several_files_the_first_that_has_it),
+        cmocka_unit_test(test_parse__names_the_file_of_several_that_is_wrong),
+        cmocka_unit_test(test_parse__takes_proxies_of_three_kinds),
         IN_FOLDER(test_load__looks_in_four_places_in_order),
         IN_FOLDER(test_load__brackets_the_ipv6_address_of_the_service),
         IN_FOLDER(test_load__names_a_file_that_is_missing_or_no_pem),
-        cmocka_unit_test(test_load__refuses_a_list_of_files),
+        IN_FOLDER(test_load__skips_the_files_of_a_list_that_are_missing),
         IN_FOLDER(test_read_token__follows_its_file_and_trims_it),
     };
 

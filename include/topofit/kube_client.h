@@ -7,8 +7,12 @@
  * kube_client_wakeup belong to the thread that runs kube_client_wait, from within which all
  * callbacks come. on_begin and on_bytes must not call the client; on_end may.
  *
- * Redirects are not followed. A dead peer is found by TCP within about 20 s. The token is read
- * again once a minute and after a 401. For loopback addresses no proxy is ever asked.
+ * Redirects are not followed. A dead peer is found by TCP within about 20 s, within 5 s while a
+ * request with a time limit is on its way. For loopback addresses no proxy is ever asked.
+ *
+ * Credentials are renewed as kube_credentials.h says. A call that needs those of an exec plugin
+ * waits for it, and meanwhile nothing else does. After a renewal of certificates connections are
+ * made anew; calls that are in flight stay on theirs.
  */
 #ifndef TOPOFIT_KUBE_CLIENT_H
 #define TOPOFIT_KUBE_CLIENT_H
@@ -19,6 +23,7 @@
 
 #include "topofit/error.h"
 #include "topofit/kubeconfig.h"
+#include "topofit/log.h"
 
 struct kube_client;
 struct kube_call; /* one request in flight */
@@ -53,7 +58,11 @@ struct kube_client *kube_client_new(const struct kube_config *config, struct err
 /* Ends all calls in flight with a failure first. NULL is fine. */
 void kube_client_free(struct kube_client *client);
 
-/* Start a call. errors: when the token cannot be read; then no callback comes. */
+/* Where renewals of credentials are told, and why they fail; nowhere at first. */
+void kube_client_set_log(struct kube_client *client,
+                         void (*log)(void *ctx, enum log_level level, const char *text), void *ctx);
+
+/* Start a call. errors: when there are no credentials; then no callback comes. */
 struct kube_call *kube_client_send(struct kube_client *client, const struct kube_request *request,
                                    struct error *err);
 

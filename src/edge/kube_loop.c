@@ -458,6 +458,7 @@ struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struc
         loop_free(loop);
         return NULL;
     }
+    kube_client_set_log(loop->client, options->log, options->log_ctx);
     publish(loop);
     if (pthread_create(&loop->thread, NULL, run, loop) != 0) {
         error_set(err, ERR_IO, "no thread for the API server could be started");

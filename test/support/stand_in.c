@@ -6,6 +6,7 @@
 #include "topofit/buf.h"
 
 #include <arpa/inet.h>
+#include <gnutls/x509.h>
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct stand_in {
     unsigned connections;
     unsigned status;
     const char *text;
+    const char *location; /* or NULL */
 };
 
 void stand_in_request_clear(struct stand_in_request *request)
@@ -27,6 +29,7 @@ void stand_in_request_clear(struct stand_in_request *request)
     free(request->path);
     free(request->headers);
     free(request->body);
+    free(request->peer);
     *request = (struct stand_in_request){0};
 }
 
@@ -48,6 +51,27 @@ static enum MHD_Result add_argument(void *ctx, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
+static char *peer_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    const gnutls_datum_t *shown = NULL;
+    gnutls_x509_crt_t certificate;
+    char name[64] = "";
+    size_t length = sizeof name;
+    unsigned count = 0;
+
+    if (info != NULL && info->tls_session != NULL)
+        shown = gnutls_certificate_get_peers(info->tls_session, &count);
+    if (shown == NULL || count == 0)
+        return xstrdup("");
+    gnutls_x509_crt_init(&certificate);
+    gnutls_x509_crt_import(certificate, shown, GNUTLS_X509_FMT_DER);
+    gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &length);
+    gnutls_x509_crt_deinit(certificate);
+    return xstrdup(name);
+}
+
 static void remember(struct stand_in *server, struct MHD_Connection *connection, const char *method,
                      const char *url, struct buf *body)
 {
@@ -65,6 +89,7 @@ static void remember(struct stand_in *server, struct MHD_Connection *connection,
         .path = buf_steal(&path),
         .headers = buf_steal(&headers),
         .body = buf_steal(body),
+        .peer = peer_of(connection),
         .connection = (unsigned)(uintptr_t)info->socket_context,
         .number = number + 1,
     };
@@ -94,6 +119,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     remember(server, connection, method, url, body);
     answer = MHD_create_response_from_buffer(strlen(server->text), (void *)(uintptr_t)server->text,
                                              MHD_RESPMEM_MUST_COPY);
+    if (server->location != NULL)
+        MHD_add_response_header(answer, MHD_HTTP_HEADER_LOCATION, server->location);
     result = MHD_queue_response(connection, server->status, answer);
     pthread_mutex_unlock(&server->mutex);
     MHD_destroy_response(answer);
@@ -182,6 +209,14 @@ void stand_in_answer(struct stand_in *server, unsigned status, const char *text)
     pthread_mutex_unlock(&server->mutex);
 }
 
+void stand_in_redirect(struct stand_in *server, const char *location)
+{
+    pthread_mutex_lock(&server->mutex);
+    server->status = 307;
+    server->location = location;
+    pthread_mutex_unlock(&server->mutex);
+}
+
 void stand_in_last(struct stand_in *server, struct stand_in_request *out)
 {
     pthread_mutex_lock(&server->mutex);
@@ -192,6 +227,7 @@ void stand_in_last(struct stand_in *server, struct stand_in_request *out)
         .path = xstrdup(server->last.path),
         .headers = xstrdup(server->last.headers),
         .body = xstrdup(server->last.body),
+        .peer = xstrdup(server->last.peer),
         .connection = server->last.connection,
         .number = server->last.number,
     };

@@ -17,6 +17,7 @@ struct stand_in_request {
     char *method, *path;
     char *headers;       /* "Name: value\n", in the order they came */
     char *body;          /* never NULL */
+    char *peer;          /* common name of the client's certificate; "" = none was shown */
     unsigned connection; /* which one it came on, from 1 */
     unsigned number;     /* how many requests came until then, this one included */
 };
@@ -36,6 +37,9 @@ unsigned stand_in_port(const struct stand_in *server);
 
 /* From the next request on. The text is borrowed for the life of the server. */
 void stand_in_answer(struct stand_in *server, unsigned status, const char *text);
+
+/* The same with 307 and a place to go to. */
+void stand_in_redirect(struct stand_in *server, const char *location);
 
 /* A copy of the last request; fails the test when there was none. */
 void stand_in_last(struct stand_in *server, struct stand_in_request *out);

@@ -27,6 +27,9 @@ struct listen_address {
 /* errors  ERR_INVALID, naming the text and what is wrong with it. */
 int listen_address_parse(const char *text, struct listen_address *out, struct error *err);
 
+/* Can only programs on this machine reach it? 127.0.0.0/8, also as ::ffff:127.0.0.1, and ::1. */
+bool listen_address_is_loopback(const struct listen_address *address);
+
 /*
  * A listening TCP socket, non-blocking and closed on exec. The IPv6 wildcard takes IPv4 as well.
  *

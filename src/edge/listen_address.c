@@ -89,6 +89,22 @@ int listen_address_parse(const char *text, struct listen_address *out, struct er
     return 0;
 }
 
+static bool is_loopback_ipv4(in_addr_t address)
+{
+    return ntohl(address) >> 24 == IN_LOOPBACKNET;
+}
+
+bool listen_address_is_loopback(const struct listen_address *address)
+{
+    const struct in6_addr *ipv6 = &address->socket.ipv6.sin6_addr;
+    in_addr_t mapped;
+
+    if (address->socket.any.sa_family == AF_INET)
+        return is_loopback_ipv4(address->socket.ipv4.sin_addr.s_addr);
+    memcpy(&mapped, ipv6->s6_addr + 12, sizeof mapped);
+    return IN6_IS_ADDR_LOOPBACK(ipv6) || (IN6_IS_ADDR_V4MAPPED(ipv6) && is_loopback_ipv4(mapped));
+}
+
 /* One attempt; the descriptor, or -1 with errno set. */
 static int open_socket(const struct listen_address *address)
 {

@@ -91,6 +91,39 @@ static int must_open(const char *text)
     return fd;
 }
 
+static void test_listen_address_is_loopback__is_true_for_the_machine_itself_only(void **state)
+{
+    static const struct {
+        const char *text;
+        bool want;
+    } cases[] = {
+        {"127.0.0.1:1", true},
+        {"127.9.9.9:1", true},
+        {"[::1]:1", true},
+        {"[::ffff:127.0.0.1]:1", true},
+        {"0.0.0.0:1", false},
+        {"[::]:1", false},
+        {":1", false},
+        {"128.0.0.1:1", false},
+        {"10.127.0.1:1", false},
+        {"[::2]:1", false},
+        {"[::ffff:10.0.0.1]:1", false},
+        {"[7f00:1::]:1", false},
+        {"[::7f00:1]:1", false},
+        {"[fe80::1]:1", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct listen_address address;
+        struct error err = {0};
+
+        assert_ok(listen_address_parse(cases[i].text, &address, &err), &err);
+        if (listen_address_is_loopback(&address) != cases[i].want)
+            fail_msg("%s", cases[i].text);
+    }
+}
+
 static void test_listen_address_open__lets_the_kernel_choose_a_port(void **state)
 {
     int fd = must_open("127.0.0.1:0");
@@ -123,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_listen_address_parse__reads_hosts_and_ports),
         cmocka_unit_test(test_listen_address_parse__names_what_is_wrong),
+        cmocka_unit_test(test_listen_address_is_loopback__is_true_for_the_machine_itself_only),
         cmocka_unit_test(test_listen_address_open__lets_the_kernel_choose_a_port),
         cmocka_unit_test(test_listen_address_open__says_why_it_failed),
     };

@@ -27,7 +27,7 @@ packages_of() {
         ;;
     runtime) echo libmicrohttpd12 libgnutls30 libcurl4 libjansson4 libyaml-0-2 libyajl2 ca-certificates ;;
     demo) echo curl ;;
-    test) echo libcmocka-dev ;;
+    test) echo libcmocka-dev openssl ;;
     ci)
         echo clang-19 clang-format-19 llvm-19 libclang-rt-19-dev shellcheck mmdebstrap \
             buildah git openssl curl python3 python3-pip

@@ -11,8 +11,9 @@
  * 501), requests without Host (400), unknown paths (404), other methods (405 with Allow).
  *
  * A client that sends its request, or takes its answer, longer than the limit is cut, counted
- * absolutely: a byte now and then does not help. The time a handler takes is not counted; that is
- * the handler's own affair. Between requests only the idle time-out counts.
+ * absolutely: a byte now and then does not help. The same goes for a TLS handshake, from
+ * connecting on. The time a handler takes is not counted; that is the handler's own affair. Between
+ * requests only the idle time-out counts.
  *
  * Threads: handlers run on the server's threads, several at a time, and must not block. The
  * threads inherit the signal mask of the caller of http_start.
@@ -26,6 +27,7 @@
 
 #include "topofit/error.h"
 
+struct tls_server;
 struct http_call; /* one request on its way to an answer */
 
 /* Valid, with all that it points to, until the call is answered. */
@@ -64,7 +66,8 @@ struct http_route {
 };
 
 struct http_options {
-    const char *listen; /* see listen_address.h: "127.0.0.1:9901", "[::1]:0", ":9901" */
+    const char *listen;     /* see listen_address.h: "127.0.0.1:9901", "[::1]:0", ":9901" */
+    struct tls_server *tls; /* borrowed until http_stop; NULL: not encrypted */
     const struct http_route *routes; /* borrowed until http_stop */
     size_t route_count;
     void *ctx;                       /* passed to handlers */

@@ -6,10 +6,12 @@
 #include "http_deadline.h"
 #include "http_framing.h"
 #include "http_route.h"
+#include "tls_session.h"
 #include "topofit/clock.h"
 #include "topofit/listen_address.h"
 #include "topofit/mem.h"
 
+#include <gnutls/abstract.h>
 #include <microhttpd.h>
 
 #include <assert.h>
@@ -38,6 +40,12 @@ struct http_server {
     pthread_cond_t idle;
     unsigned busy; /* calls handed over and not done, and threads inside an answer */
     bool stopping;
+};
+
+/* What the library keeps for us with a connection. */
+struct client {
+    struct peer *peer;
+    struct tls_session *tls; /* NULL on a plain port */
 };
 
 /* --- who is busy with the server -------------------------------------------------------------- */
@@ -227,18 +235,47 @@ static enum MHD_Result hand_over(struct http_call *call)
 
 /* --- what the library calls ------------------------------------------------------------------- */
 
-static void on_connection(void *ctx, struct MHD_Connection *connection, void **peer,
+static struct client *client_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static void on_greeted(void *ctx)
+{
+    struct client *client = ctx;
+
+    peer_is_greeted(client->peer);
+}
+
+static struct client *meet(struct http_server *server, struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct client *client = xcalloc(1, sizeof *client);
+
+    client->peer = deadlines_add(server->deadlines, info->connect_fd);
+    if (server->options.tls != NULL) {
+        /* Nobody connects to be silent: the time for the handshake runs from now. */
+        peer_receives(client->peer);
+        info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        client->tls = tls_session_begin(server->options.tls, info->tls_session, on_greeted, client);
+    }
+    return client;
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **place,
                           enum MHD_ConnectionNotificationCode what)
 {
     struct http_server *server = ctx;
-    const union MHD_ConnectionInfo *info;
+    struct client *client = *place;
 
-    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        deadlines_remove(server->deadlines, *peer);
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *place = meet(server, connection);
         return;
     }
-    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    *peer = deadlines_add(server->deadlines, info->connect_fd);
+    deadlines_remove(server->deadlines, client->peer);
+    tls_session_end(client->tls);
+    free(client);
 }
 
 /* The request line is read. target is NULL when it is missing. */
@@ -249,8 +286,7 @@ static void *on_target(void *ctx, const char *target, struct MHD_Connection *con
 
     call->server = server;
     call->connection = connection;
-    call->peer =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    call->peer = client_of(connection)->peer;
     call->has_nul = target != NULL && strstr(target, "%00") != NULL;
     call->body = buf_with_max(server->options.body_max_bytes);
     return call;
@@ -300,6 +336,26 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **ca
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/*
+ * The library wants certificates from the start. It has none from us: each session gets its own in
+ * tls_session_begin, and one that did not would fail here.
+ */
+static int no_certificate(gnutls_session_t session, const gnutls_datum_t *authorities, int count,
+                          const gnutls_pk_algorithm_t *algorithms, int algorithm_count,
+                          gnutls_pcert_st **certificates, unsigned *certificate_count,
+                          gnutls_privkey_t *key)
+{
+    (void)session;
+    (void)authorities;
+    (void)count;
+    (void)algorithms;
+    (void)algorithm_count;
+    (void)certificates;
+    (void)certificate_count;
+    (void)key;
+    return -1;
+}
+
 static struct MHD_Daemon *start_daemon(struct http_server *server, int socket)
 {
     const struct http_options *options = &server->options;
@@ -314,11 +370,17 @@ static struct MHD_Daemon *start_daemon(struct http_server *server, int socket)
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, server},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, server},
+        /* In an array, a function that is an option's only argument goes where pointers go. */
+        {options->tls != NULL ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END, 0, no_certificate},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (char *)TLS_PRIORITIES},
         {MHD_OPTION_END, 0, NULL},
     };
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
 
-    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-                            on_request, server, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+    if (options->tls != NULL)
+        flags |= MHD_USE_TLS;
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_ARRAY, items,
+                            MHD_OPTION_END);
 }
 
 static void destroy(struct http_server *server)

@@ -23,6 +23,7 @@
 
 enum phase {
     PHASE_IDLE = 0,  /* nothing of the next request seen */
+    PHASE_GREETED,   /* the TLS handshake is over; what has arrived since is not known yet */
     PHASE_DONE,      /* a request was answered; what has arrived since is not known yet */
     PHASE_RECEIVING, /* from the first byte of a request to its last */
     PHASE_HANDLED,   /* the handler has it */
@@ -105,6 +106,10 @@ static void look_at(struct peer *peer, const struct deadlines *deadlines)
     uint64_t at = atomic_load(&peer->at);
 
     switch (phase_of(at)) {
+    case PHASE_GREETED:
+        peer->quiet_bytes = received_bytes(peer->fd);
+        move(peer, at, PHASE_IDLE);
+        break;
     case PHASE_DONE:
         peer->quiet_bytes = received_bytes(peer->fd);
         peer->was_served = true;
@@ -220,6 +225,11 @@ void deadlines_remove(struct deadlines *deadlines, struct peer *peer)
         peer->next->previous = peer->previous;
     pthread_mutex_unlock(&deadlines->lock);
     free(peer);
+}
+
+void peer_is_greeted(struct peer *peer)
+{
+    atomic_store(&peer->at, pack(PHASE_GREETED));
 }
 
 void peer_receives(struct peer *peer)

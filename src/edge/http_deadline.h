@@ -28,7 +28,8 @@ struct peer *deadlines_add(struct deadlines *deadlines, int fd);
 void deadlines_remove(struct deadlines *deadlines, struct peer *peer);
 
 /* Where the connection is now. The first byte of a request is noticed without being told. */
-void peer_receives(struct peer *peer); /* keeps the time when the first byte was noticed */
+void peer_is_greeted(struct peer *peer); /* the TLS handshake is over: idle, not served yet */
+void peer_receives(struct peer *peer);   /* keeps the time when the first byte was noticed */
 void peer_is_handled(struct peer *peer);
 void peer_sends(struct peer *peer);
 void peer_is_done(struct peer *peer);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/raw_http.h"
 #include "support/test.h"
+#include "support/tls_peer.h"
 
 #include "topofit/http.h"
+#include "topofit/tls_server.h"
 
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -220,6 +222,120 @@ static void test_http__cuts_a_connection_that_never_asks_anything_if_told_so(voi
     http_stop(server);
 }
 
+/* --- with TLS -------------------------------------------------------------------------------- */
+
+struct encrypted {
+    char *directory;
+    struct tls_server *tls;
+    struct http_server *http;
+};
+
+static struct encrypted start_encrypted(uint64_t first_request_timeout_ms)
+{
+    AUTO(cert_clear) struct made_cert made = make_cert((struct cert_wish){.serial = 1});
+    struct encrypted server = {.directory = scratch_new()};
+    AUTO_FREE char *cert_path = xasprintf("%s/tls.crt", server.directory);
+    AUTO_FREE char *key_path = xasprintf("%s/tls.key", server.directory);
+    const struct tls_options files = {
+        .cert_file = cert_path, .key_file = key_path, .client_ca_file = ""};
+    struct http_options options = {.listen = "127.0.0.1:0",
+                                   .routes = routes,
+                                   .route_count = ARRAY_LEN(routes),
+                                   .threads = 2,
+                                   .connections_max = 64,
+                                   .body_max_bytes = 1u << 20,
+                                   .request_timeout_ms = LIMIT_MS,
+                                   .first_request_timeout_ms = first_request_timeout_ms,
+                                   .idle_timeout_ms = 60000};
+    struct error err = {0};
+
+    put_file(server.directory, "tls.crt", made.cert_pem);
+    put_file(server.directory, "tls.key", made.key_pem);
+    options.tls = server.tls = tls_server_new(&files, &err);
+    assert_non_null(server.tls);
+    server.http = http_start(&options, &err);
+    assert_non_null(server.http);
+    return server;
+}
+
+static void stop_encrypted(struct encrypted *server)
+{
+    http_stop(server->http);
+    tls_server_free(server->tls);
+    scratch_clear(&server->directory);
+}
+
+static void test_http__cuts_a_tls_handshake_that_drips_longer_than_the_limit(void **state)
+{
+    AUTO(stop_encrypted) struct encrypted server = start_encrypted(0);
+    struct raw_client client = raw_connect(http_port(server.http));
+
+    (void)state;
+    /* The beginning of a record with 16,129 bytes of a ClientHello. */
+    assert_true(drip_until_cut(&client, "\x16\x03\x01\x3f\x01\x01", "\x01") >= LIMIT_MS);
+    assert_true(raw_ends_within(&client, CUT_AFTER_MS));
+    raw_close(&client);
+}
+
+static void test_http__cuts_a_client_that_does_not_begin_its_tls_handshake(void **state)
+{
+    AUTO(stop_encrypted) struct encrypted server = start_encrypted(0);
+    struct raw_client client = raw_connect(http_port(server.http));
+
+    (void)state;
+    assert_false(raw_is_readable_within(&client, LIMIT_MS / 2));
+    assert_true(raw_ends_within(&client, CUT_AFTER_MS));
+    raw_close(&client);
+}
+
+static void test_http__cuts_a_request_that_drips_through_tls(void **state)
+{
+    AUTO(stop_encrypted) struct encrypted server = start_encrypted(0);
+    struct tls_client client = tls_connect((struct tls_wish){.port = http_port(server.http)});
+    struct raw_client seen = {.fd = client.fd};
+    long begin = now_ms();
+    bool is_cut = false;
+
+    (void)state;
+    assert_true(client.is_greeted);
+    while (!is_cut && now_ms() - begin < CUT_AFTER_MS) {
+        char byte;
+
+        gnutls_record_send(client.session, "G", 1);
+        is_cut = raw_is_readable_within(&seen, DRIP_MS) && recv(client.fd, &byte, 1, MSG_PEEK) <= 0;
+    }
+    assert_true(is_cut);
+    assert_true(now_ms() - begin >= LIMIT_MS);
+    tls_close(&client);
+}
+
+static void test_http__leaves_idle_connections_alone_after_a_tls_handshake(void **state)
+{
+    AUTO(stop_encrypted) struct encrypted server = start_encrypted(0);
+    struct tls_client client = tls_connect((struct tls_wish){.port = http_port(server.http)});
+    struct raw_client seen = {.fd = client.fd};
+
+    (void)state;
+    assert_true(client.is_greeted);
+    for (int i = 0; i < 2; i++) {
+        assert_false(raw_is_readable_within(&seen, 3 * LIMIT_MS));
+        assert_int_equal(tls_ask(&client, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+    }
+    tls_close(&client);
+}
+
+static void test_http__counts_a_tls_handshake_as_no_request(void **state)
+{
+    AUTO(stop_encrypted) struct encrypted server = start_encrypted(LIMIT_MS);
+    struct tls_client client = tls_connect((struct tls_wish){.port = http_port(server.http)});
+    struct raw_client seen = {.fd = client.fd};
+
+    (void)state;
+    assert_true(client.is_greeted);
+    assert_true(raw_ends_within(&seen, CUT_AFTER_MS));
+    tls_close(&client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +346,11 @@ int main(void)
         cmocka_unit_test(test_http__ends_a_connection_whose_client_sends_no_more),
         cmocka_unit_test(test_http__does_not_count_the_time_of_the_handler),
         cmocka_unit_test(test_http__cuts_a_client_that_does_not_take_its_answer),
+        cmocka_unit_test(test_http__cuts_a_tls_handshake_that_drips_longer_than_the_limit),
+        cmocka_unit_test(test_http__cuts_a_client_that_does_not_begin_its_tls_handshake),
+        cmocka_unit_test(test_http__cuts_a_request_that_drips_through_tls),
+        cmocka_unit_test(test_http__leaves_idle_connections_alone_after_a_tls_handshake),
+        cmocka_unit_test(test_http__counts_a_tls_handshake_as_no_request),
     };
 
     return cmocka_run_group_tests_name("http_deadline", tests, start, stop);

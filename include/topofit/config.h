@@ -32,7 +32,13 @@ struct config {
     uint64_t extender_request_timeout_ms;
     uint64_t extender_bind_timeout_ms;
     enum failed_nodes extender_failed_nodes;
+    char *extender_tls_cert_file; /* files: "" = none */
+    char *extender_tls_key_file;
+    char *extender_client_ca_file;
+    bool extender_allow_unauthenticated;
     char *admin_listen;
+    char *admin_tls_cert_file;
+    char *admin_tls_key_file;
     char *kube_kubeconfig; /* "" = look for one */
     uint64_t kube_binds_max;
     bool kube_watch_list;
@@ -82,6 +88,17 @@ int config_set(struct config *config, const char *key, const char *value, struct
  */
 size_t config_reload(struct config *config, const struct config *fresh,
                      void (*on_fixed)(void *ctx, const char *key), void *ctx);
+
+/*
+ * Values that are good each by itself and bad together: half a pair of TLS files, and an extender
+ * port that others reach and nothing guards. To be asked once all values are set.
+ *
+ * errors  ERR_INVALID: which keys, and what to do.
+ */
+int config_check(const struct config *config, struct error *err);
+
+/* Can others than the programs on this machine reach the extender, and bind pods unasked? */
+bool config_is_unguarded(const struct config *config);
 
 /* What decide needs of it. */
 struct decide_policy config_policy(const struct config *config);

@@ -19,7 +19,7 @@ struct daemon;
 /*
  * Start everything. Returns once both listeners are open; the lists may still be on their way.
  *
- * config        borrowed until daemon_stop, and changed by daemon_reload.
+ * config        held against config_check; borrowed until daemon_stop, changed by daemon_reload.
  * cluster_file  a dump for embedded mode, or NULL to talk to the API server.
  * log           borrowed.
  * errors        ERR_INVALID, ERR_NOT_FOUND, ERR_IO: what could not be started, and why.
@@ -36,6 +36,9 @@ void daemon_reload(struct daemon *daemon, const struct config *fresh);
 /* The ports that were bound (for ":0"). */
 unsigned daemon_extender_port(const struct daemon *daemon);
 unsigned daemon_admin_port(const struct daemon *daemon);
+
+/* Read the certificates of both listeners again. What is refused is logged; the old ones stay. */
+void daemon_reload_tls(struct daemon *daemon);
 
 /* Step through the paths of both listeners, for people; NULL behind the last. */
 const char *daemon_endpoint(size_t number);

@@ -61,6 +61,8 @@
       "Comparisons of memory with the API server.") \
     X(RECONCILE_DIFFERENCES, COUNTER, "topofit_reconcile_differences_total", "", \
       "Differences that comparisons found, and repaired.") \
+    X(TLS_EXPIRY, GAUGE, "topofit_tls_certificate_expiry_timestamp_seconds", "listener", \
+      "When the first certificate of the port's chain expires, since the Unix epoch.") \
     X(PROCESS_CPU, COUNTER, "process_cpu_seconds_total", "", "User and system CPU time spent.") \
     X(PROCESS_MEMORY, GAUGE, "process_resident_memory_bytes", "", "Resident memory size.") \
     X(PROCESS_START, GAUGE, "process_start_time_seconds", "", \

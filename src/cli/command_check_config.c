@@ -39,6 +39,8 @@ static int check(const char *path, bool quiet)
     config_defaults(&config);
     if (path != NULL && command_load_config(&config, path, &err) < 0)
         return command_fail(&err);
+    if (config_check(&config, &err) < 0)
+        return command_fail(&err);
     config_write_yaml(&config, &out);
     if (!quiet)
         fputs(buf_text(&out), stdout);

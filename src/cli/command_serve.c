@@ -85,7 +85,7 @@ static int load(const struct arguments *arguments, struct config *config, struct
         if (flags[i][1] != NULL && config_set(config, flags[i][0], flags[i][1], err) < 0)
             return -(int)err->code;
     }
-    return 0;
+    return config_check(config, err);
 }
 
 /* The signals that end or prod the daemon are waited for, in this thread only. */
@@ -155,6 +155,8 @@ static void wait_for_end(const sigset_t *signals, const struct arguments *argume
             log_event(log, LOG_LEVEL_INFO, "stopping", log_number("signal", number));
             return;
         }
+        if (number == SIGHUP)
+            daemon_reload_tls(daemon);
         if (number == SIGHUP || !is_same(&known, &now))
             reload(arguments, daemon, log);
         known = now;

@@ -76,8 +76,20 @@ static const struct key keys[] = {
      "how long a Binding may take; keep it below the scheduler's httpTimeout"},
     {"extender.failedNodes", KEY_CHOICE, AT(extender_failed_nodes), "auto", 0, 0,
      failed_nodes_words, "report refusals that eviction could cure as FailedNodes"},
+    {"extender.tlsCertFile", KEY_TEXT, AT(extender_tls_cert_file), "", 0, 0, NULL,
+     "certificate of the port, then those that signed it (PEM); empty: not encrypted"},
+    {"extender.tlsKeyFile", KEY_TEXT, AT(extender_tls_key_file), "", 0, 0, NULL,
+     "private key of the certificate (PEM)"},
+    {"extender.clientCaFile", KEY_TEXT, AT(extender_client_ca_file), "", 0, 0, NULL,
+     "CA certificates (PEM); clients must show a certificate signed by one; empty: none"},
+    {"extender.allowUnauthenticated", KEY_BOOL, AT(extender_allow_unauthenticated), "false", 0, 0,
+     NULL, "listen beyond the loopback address without clientCaFile; others must guard the port"},
     {"admin.listen", KEY_ADDRESS, AT(admin_listen), "127.0.0.1:9902", 0, 0, NULL,
      "address and port for health, metrics and debug"},
+    {"admin.tlsCertFile", KEY_TEXT, AT(admin_tls_cert_file), "", 0, 0, NULL,
+     "certificate of the port, then those that signed it (PEM); empty: not encrypted"},
+    {"admin.tlsKeyFile", KEY_TEXT, AT(admin_tls_key_file), "", 0, 0, NULL,
+     "private key of the certificate (PEM)"},
     {"kube.kubeconfig", KEY_TEXT, AT(kube_kubeconfig), "", 0, 0, NULL,
      "kubeconfig file; empty: $KUBECONFIG, the pod's account, ~/.kube/config"},
     {"kube.bindsMax", KEY_NUMBER, AT(kube_binds_max), "256", 1, 4096, NULL,
@@ -448,6 +460,51 @@ int config_read(struct config *config, const char *yaml, size_t length, struct e
         if (read_group(config, &root->members[i], err) < 0)
             return -(int)err->code;
     }
+    return 0;
+}
+
+/* --- values that must fit together ----------------------------------------------------------- */
+
+static int check_pair(const char *group, const char *cert_file, const char *key_file,
+                      struct error *err)
+{
+    bool has_cert = cert_file[0] != '\0';
+
+    if (has_cert == (key_file[0] != '\0'))
+        return 0;
+    return error_set(err, ERR_INVALID, "%s.%s is set and %s.%s is not: give both, or neither",
+                     group, has_cert ? "tlsCertFile" : "tlsKeyFile", group,
+                     has_cert ? "tlsKeyFile" : "tlsCertFile");
+}
+
+bool config_is_unguarded(const struct config *config)
+{
+    struct error err = {0};
+    struct listen_address address;
+
+    /* The address was parsed when it was set. */
+    return config->extender_client_ca_file[0] == '\0' &&
+           listen_address_parse(config->extender_listen, &address, &err) == 0 &&
+           !listen_address_is_loopback(&address);
+}
+
+int config_check(const struct config *config, struct error *err)
+{
+    if (check_pair("extender", config->extender_tls_cert_file, config->extender_tls_key_file, err) <
+            0 ||
+        check_pair("admin", config->admin_tls_cert_file, config->admin_tls_key_file, err) < 0)
+        return -(int)err->code;
+    if (config->extender_client_ca_file[0] != '\0' && config->extender_tls_cert_file[0] == '\0')
+        return error_set(err, ERR_INVALID,
+                         "extender.clientCaFile is set and extender.tlsCertFile is not: client "
+                         "certificates are shown over TLS; give tlsCertFile and tlsKeyFile too");
+    if (config_is_unguarded(config) && !config->extender_allow_unauthenticated)
+        return error_set(err, ERR_INVALID,
+                         "extender.listen is %.60s: who reaches that address could bind pods. "
+                         "Listen on 127.0.0.1, or set extender.clientCaFile (with tlsCertFile and "
+                         "tlsKeyFile), or, if something else lets only kube-scheduler through, "
+                         "extender.allowUnauthenticated: true",
+                         config->extender_listen);
     return 0;
 }
 

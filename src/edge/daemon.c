@@ -5,6 +5,7 @@
 #include "daemon_inside.h"
 #include "daemon_kube.h"
 #include "daemon_metrics.h"
+#include "daemon_tls.h"
 #include "topofit/clock.h"
 #include "topofit/file.h"
 #include "topofit/mem.h"
@@ -22,8 +23,14 @@
 #define ADMIN_REQUEST_TIMEOUT_MS 10000
 #define ADMIN_FIRST_REQUEST_TIMEOUT_MS 5000
 #define ADMIN_IDLE_TIMEOUT_MS 15000
-#define OTHER_FILES 64         /* log, files, the API server */
-#define IDLE_TIMEOUT_MS 120000 /* longer than the 90 s after which kube-scheduler hangs up */
+#define OTHER_FILES 64 /* log, files, the API server */
+#define IDLE_TIMEOUT_MS 120000
+
+/* kube-scheduler hangs up first: a call that crosses our hanging up would fail, and is not retried.
+ */
+#define SCHEDULER_IDLE_TIMEOUT_MS 90000
+_Static_assert(IDLE_TIMEOUT_MS > SCHEDULER_IDLE_TIMEOUT_MS + 10000,
+               "kept connections end too soon");
 
 struct moment daemon_now(void)
 {
@@ -78,6 +85,7 @@ static int start_extender(struct daemon *daemon, struct error *err)
     const struct config *config = daemon->config;
     const struct http_options options = {
         .listen = config->extender_listen,
+        .tls = daemon->extender_tls,
         .routes = extender_routes,
         .route_count = extender_route_count,
         .ctx = daemon,
@@ -97,6 +105,7 @@ static int start_admin(struct daemon *daemon, struct error *err)
 {
     const struct http_options options = {
         .listen = daemon->config->admin_listen,
+        .tls = daemon->admin_tls,
         .routes = admin_routes,
         .route_count = admin_route_count,
         .ctx = daemon,
@@ -165,14 +174,19 @@ static void build(struct daemon *daemon, bool embedded)
 struct daemon *daemon_start(struct config *config, const char *cluster_file, struct log *log,
                             struct error *err)
 {
-    struct daemon *daemon = xcalloc(1, sizeof *daemon);
+    struct daemon *daemon;
     int result;
 
+    if (config_check(config, err) < 0)
+        return NULL;
+    daemon = xcalloc(1, sizeof *daemon);
     daemon->config = config;
     daemon->log = log;
     build(daemon, cluster_file != NULL);
-    result = cluster_file != NULL ? read_dump(daemon, cluster_file, err)
-                                  : daemon_start_kube(daemon, err);
+    result = daemon_open_tls(daemon, err);
+    if (result == 0)
+        result = cluster_file != NULL ? read_dump(daemon, cluster_file, err)
+                                      : daemon_start_kube(daemon, err);
     if (result < 0 || start_extender(daemon, err) < 0 || start_admin(daemon, err) < 0) {
         daemon_stop(daemon);
         return NULL;
@@ -238,6 +252,7 @@ void daemon_stop(struct daemon *daemon)
     http_stop(daemon->extender_server);
     daemon_stop_kube(daemon);
     http_stop(daemon->admin_server);
+    daemon_close_tls(daemon);
     gputopo_memo_free(daemon->memo);
     history_free(daemon->history);
     cluster_free(daemon->cluster);

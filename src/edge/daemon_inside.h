@@ -31,6 +31,7 @@ struct daemon {
     struct embedded_port embedded; /* embedded mode */
     struct intake *intake;         /* with an API server */
     struct kube_loop *loop;
+    struct tls_server *extender_tls, *admin_tls; /* NULL: that port is not encrypted */
     struct http_server *extender_server, *admin_server;
     bool stopping; /* atomic */
 };

@@ -3,7 +3,7 @@
 #include "daemon_metrics.h"
 
 #include "daemon_kube.h"
-
+#include "daemon_tls.h"
 #include "topofit/mem.h"
 
 /* --- recorded -------------------------------------------------------------------------------- */
@@ -124,6 +124,7 @@ static void collect(void *ctx, struct metrics_writer *writer)
     write_number(writer, METRIC_CACHE_SYNCED, NULL, cluster_is_synced(daemon->cluster));
     write_devices(writer, snapshot);
     write_holdings(writer, daemon->cluster);
+    daemon_write_tls_metrics(daemon, writer);
 }
 
 void daemon_render_metrics(struct daemon *daemon, struct buf *out)

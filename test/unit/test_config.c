@@ -223,6 +223,60 @@ static void test_config__knows_where_each_value_came_from(void **state)
     assert_string_equal(config.extender_listen, "127.0.0.1:2");
 }
 
+/* --- values that must fit together --------------------------------------------------------------
+ */
+
+static void test_config_check__refuses_what_does_not_fit_together_and_says_what_to_do(void **state)
+{
+    static const struct {
+        const char *yaml;
+        const char *want[3]; /* parts of the message; none: it is fine */
+    } cases[] = {
+        {"", {0}},
+        {"extender: {tlsCertFile: c, tlsKeyFile: k}\nadmin: {tlsCertFile: c, tlsKeyFile: k}", {0}},
+        {"extender: {tlsCertFile: c, tlsKeyFile: k, clientCaFile: a}", {0}},
+        {"extender: {tlsCertFile: c}", {"extender.tlsCertFile", "extender.tlsKeyFile", "both"}},
+        {"extender: {tlsKeyFile: c}", {"extender.tlsCertFile", "extender.tlsKeyFile", "both"}},
+        {"admin: {tlsCertFile: c}", {"admin.tlsCertFile", "admin.tlsKeyFile", "both"}},
+        {"extender: {clientCaFile: a}", {"extender.clientCaFile", "tlsCertFile", "tlsKeyFile"}},
+        {"extender: {listen: \":9901\"}",
+         {"extender.listen is :9901", "extender.clientCaFile", "allowUnauthenticated: true"}},
+        {"extender: {listen: \"10.0.0.1:9901\"}", {"extender.listen is 10.0.0.1:9901"}},
+        {"extender: {listen: \":9901\", tlsCertFile: c, tlsKeyFile: k}", {"bind pods"}},
+        {"extender: {listen: \":9901\", tlsCertFile: c, tlsKeyFile: k, clientCaFile: a}", {0}},
+        {"extender: {listen: \":9901\", allowUnauthenticated: true}", {0}},
+        {"extender: {listen: \"[::1]:9901\"}", {0}},
+        {"admin: {listen: \":9902\"}", {0}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(config_clear) struct config config;
+        struct error err = {0};
+
+        config_defaults(&config);
+        assert_ok(read_config(&config, cases[i].yaml, &err), &err);
+        if ((config_check(&config, &err) < 0) != (cases[i].want[0] != NULL))
+            fail_msg("%s: %s", cases[i].yaml, err.text);
+        for (size_t k = 0; k < ARRAY_LEN(cases[i].want) && cases[i].want[k] != NULL; k++)
+            assert_contains(err.text, cases[i].want[k]);
+    }
+}
+
+static void test_config_is_unguarded__is_true_also_when_that_is_allowed(void **state)
+{
+    AUTO(config_clear) struct config config;
+    struct error err = {0};
+
+    (void)state;
+    config_defaults(&config);
+    assert_false(config_is_unguarded(&config));
+    read_config(&config, "extender: {listen: \":9901\", allowUnauthenticated: true}", &err);
+    assert_true(config_is_unguarded(&config));
+    read_config(&config, "extender: {clientCaFile: a}", &err);
+    assert_false(config_is_unguarded(&config));
+}
+
 /* --- showing ------------------------------------------------------------------------------------
  */
 
@@ -331,6 +385,8 @@ int main(void)
         cmocka_unit_test(test_config_set__reads_durations_with_a_unit),
         cmocka_unit_test(test_config_set__refuses_keys_that_do_not_exist),
         cmocka_unit_test(test_config__knows_where_each_value_came_from),
+        cmocka_unit_test(test_config_check__refuses_what_does_not_fit_together_and_says_what_to_do),
+        cmocka_unit_test(test_config_is_unguarded__is_true_also_when_that_is_allowed),
         cmocka_unit_test(test_config_write_yaml__is_read_back_as_it_was),
         cmocka_unit_test(test_config_reload__takes_over_what_may_change_and_names_the_rest),
         cmocka_unit_test(test_config_reload__of_the_same_changes_nothing),

@@ -3,7 +3,7 @@
 """Judges rendered manifests (files, or "-") by rules that a schema does not know.
 
 Rights: nothing beyond RIGHTS. Pods: what the "restricted" pod security standard asks, and a
-read-only root. Network policies: the chart's own pod, and nobody let in by omission. Objects: the
+read-only root, and every file that topofit's configuration names. Network policies: the chart's own pod, and nobody let in by omission. Objects: the
 usual labels, no nulls, no floating image tags, a namespace.
 """
 import sys
@@ -104,6 +104,41 @@ def pod_problems(spec):
                 yield "shows its admin port on all addresses of the host"
 
 
+def paths_in(node):
+    if isinstance(node, dict):
+        for value in node.values():
+            yield from paths_in(value)
+    elif isinstance(node, str) and node.startswith("/"):
+        yield node
+
+
+def mount_problems(spec, config):
+    """Do the files that topofit's configuration names exist in its container, and may they change?"""
+    container = next(one for one in spec["containers"] if one["name"] == "topofit")
+    mounts = container.get("volumeMounts", [])
+    volumes = {volume["name"] for volume in spec.get("volumes", [])}
+    for mount in mounts:
+        if mount["name"] not in volumes:
+            yield f"mounts {mount['name']}, which is no volume"
+        if "subPath" in mount:
+            yield f"mounts {mount['name']} by subPath, which is never renewed"
+    places = [mount["mountPath"] + "/" for mount in mounts]
+    for path in paths_in(config):
+        if not any(path.startswith(place) for place in places):
+            yield f"names {path}, which is not mounted"
+    scheme = "HTTPS" if config.get("admin", {}).get("tlsCertFile") else "HTTP"
+    for probe in ("livenessProbe", "readinessProbe"):
+        if container[probe]["httpGet"].get("scheme", "HTTP") != scheme:
+            yield f"probes the admin port without {scheme}"
+
+
+def daemon_config(items):
+    for item in items:
+        if item["kind"] == "ConfigMap" and not item["metadata"]["name"].endswith("-scheduler"):
+            return yaml.safe_load(item["data"]["config.yaml"])
+    return {}
+
+
 def policy_problems(spec, pods):
     wanted = spec["podSelector"].get("matchLabels", {})
     if not wanted or not any(wanted.items() <= pod["labels"].items() for pod in pods):
@@ -128,7 +163,7 @@ def pods_of(items):
                              for port in container["ports"]]}
 
 
-def item_problems(item, own_roles, pods):
+def item_problems(item, own_roles, pods, config):
     kind, metadata = item["kind"], item["metadata"]
     missing = LABELS - set(metadata.get("labels", {}))
     if missing:
@@ -144,6 +179,7 @@ def item_problems(item, own_roles, pods):
         yield from policy_problems(item["spec"], pods)
     elif kind in ("Deployment", "DaemonSet"):
         yield from pod_problems(item["spec"]["template"]["spec"])
+        yield from mount_problems(item["spec"]["template"]["spec"], config)
         if kind == "Deployment" and item["spec"]["strategy"]["type"] != "Recreate":
             yield "runs two pods at once during an update"
 
@@ -156,8 +192,9 @@ def main():
         own_roles = {(item["kind"], item["metadata"]["name"]) for item in items
                      if item["kind"].endswith("Role")}
         pods = list(pods_of(items))
+        config = daemon_config(items)
         for item in items:
-            for text in item_problems(item, own_roles, pods):
+            for text in item_problems(item, own_roles, pods, config):
                 problems.append(f"{name}: {item['kind']} {item['metadata']['name']} {text}")
     print("\n".join(problems), end="\n" if problems else "")
     return bool(problems)

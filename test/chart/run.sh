@@ -133,6 +133,31 @@ check "notes name the scheduler" check_notes "" "schedulerName: topofit-schedule
 check "notes give the extender" check_notes "--set scheduler.enabled=false" \
     "urlPrefix: http://127.0.0.1:9901"
 
+tls="--values $here/values/tls.yaml"
+check "notes give the extender with TLS" check_notes "$tls" "urlPrefix: https://127.0.0.1:9901"
+check "notes give the extender's CA" check_notes "$tls" "caFile: /etc/kubernetes/topofit/ca.crt"
+check "notes give the client's key" check_notes "$tls" "keyFile: /etc/kubernetes/topofit/client.key"
+check "notes show how to read an encrypted admin port" check_notes "$tls" "curl --insecure 'https://"
+check "notes tell who can call without TLS" check_notes "--set scheduler.enabled=false" \
+    "Every program on a control-plane node can call"
+check "notes warn of an open extender port" check_notes \
+    "--set config.extender.allowUnauthenticated=true" "WARNING: config.extender.allowUnauthenticated"
+
+# topofit itself takes the configuration that the chart makes of the values.
+check_daemon_config() { # set, text
+    render helm4 "$1" 1.37 "$scratch/config.yaml" || return 1
+    python3 -c 'import sys, yaml
+for item in yaml.safe_load_all(sys.stdin):
+    if item["kind"] == "ConfigMap" and not item["metadata"]["name"].endswith("-scheduler"):
+        print(item["data"]["config.yaml"])' <"$scratch/config.yaml" >"$scratch/daemon.yaml"
+    grep -qF -- "$2" "$scratch/daemon.yaml" || return 1
+    [ -z "${TOPOFIT:-}" ] || "$TOPOFIT" check-config --quiet "$scratch/daemon.yaml"
+}
+check "topofit's configuration with TLS" check_daemon_config "$tls" \
+    "clientCaFile: /etc/topofit-tls/clients/ca.crt"
+check "topofit's configuration, filled" check_daemon_config "--values $here/values/full.yaml" \
+    "tlsKeyFile: /etc/topofit-tls/admin/tls.key"
+
 while read -r arguments text; do
     check "refused: $arguments" check_refused "$(echo "$arguments" | tr , ' ')" "$text"
 done <<'EOF'
@@ -151,6 +176,9 @@ done <<'EOF'
 --set,serviceAccount.create=false name the account
 --set,networkPolicy.enabled=true,--set,scheduler.enabled=false host's network
 --set,networkPolicy.form=1 form
+--set,extender.tls.secretName=cert inside one pod
+--set,extender.tls.clientCaSecretName=ca,--set,scheduler.enabled=false give both
+--set,admin.tls.secretName=Bad_Name secretName
 --set,scheduler.name=Bad_Name name
 --set,scheduler.name=default-scheduler choose another name
 --set,admin.port=9901 two listeners

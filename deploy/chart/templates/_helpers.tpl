@@ -69,9 +69,47 @@ profiles:
 {{ include "topofit.extenders" . }}
 {{- end }}
 
+{{- /* The configuration file: config, and where the certificates are mounted. */ -}}
+{{- define "topofit.config" -}}
+{{- $extender := dict }}
+{{- with .Values.extender.tls.secretName }}
+{{- $extender = dict "tlsCertFile" "/etc/topofit-tls/extender/tls.crt" "tlsKeyFile" "/etc/topofit-tls/extender/tls.key" }}
+{{- end }}
+{{- with .Values.extender.tls.clientCaSecretName }}
+{{- $_ := set $extender "clientCaFile" "/etc/topofit-tls/clients/ca.crt" }}
+{{- end }}
+{{- $own := dict }}
+{{- with $extender }}
+{{- $_ := set $own "extender" . }}
+{{- end }}
+{{- with .Values.admin.tls.secretName }}
+{{- $_ := set $own "admin" (dict "tlsCertFile" "/etc/topofit-tls/admin/tls.crt" "tlsKeyFile" "/etc/topofit-tls/admin/tls.key") }}
+{{- end }}
+{{- mergeOverwrite (deepCopy .Values.config) $own | toYaml }}
+{{- end }}
+
+{{- /* What is mounted below /etc/topofit-tls: name -> Secret. */ -}}
+{{- define "topofit.secrets" -}}
+{{- range $name, $secret := dict "extender" .Values.extender.tls.secretName "clients" .Values.extender.tls.clientCaSecretName "admin" .Values.admin.tls.secretName }}
+{{- with $secret }}
+{{ $name }}: {{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "topofit.extenders" -}}
 extenders:
-  - urlPrefix: http://127.0.0.1:{{ .Values.extender.port }}
+  - urlPrefix: {{ ternary "https" "http" (not (empty .Values.extender.tls.secretName)) }}://127.0.0.1:{{ .Values.extender.port }}
+    {{- if .Values.extender.tls.secretName }}
+    enableHTTPS: true
+    # Files on the node of kube-scheduler. Without caFile it would verify nothing.
+    tlsConfig:
+      caFile: /etc/kubernetes/topofit/ca.crt
+      {{- if .Values.extender.tls.clientCaSecretName }}
+      certFile: /etc/kubernetes/topofit/client.crt
+      keyFile: /etc/kubernetes/topofit/client.key
+      {{- end }}
+    {{- end }}
     filterVerb: filter
     prioritizeVerb: prioritize
     bindVerb: bind
@@ -87,12 +125,14 @@ extenders:
 {{- /* The pod of the Deployment and of the DaemonSet. */ -}}
 {{- define "topofit.podTemplate" -}}
 {{- $host := not .Values.scheduler.enabled -}}
+{{- $config := include "topofit.config" . | fromYaml -}}
+{{- $secrets := include "topofit.secrets" . | fromYaml -}}
 metadata:
   labels:
     {{- mergeOverwrite (dict) .Values.podLabels (include "topofit.labels" . | fromYaml) | toYaml | nindent 4 }}
   annotations:
     {{- /* New configuration, new pod. */}}
-    checksum/config: {{ print (.Values.config | toYaml) (include "topofit.schedulerConfig" .) | sha256sum }}
+    checksum/config: {{ print ($config | toYaml) (include "topofit.schedulerConfig" .) | sha256sum }}
     {{- with .Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -143,7 +183,7 @@ spec:
         - --listen=127.0.0.1:{{ .Values.extender.port }}
         {{- /* On the host's network nobody outside the node is to see it. */}}
         - --admin-listen={{ ternary "127.0.0.1" "" $host }}:{{ .Values.admin.port }}
-        {{- if .Values.config }}
+        {{- if $config }}
         - --config=/etc/topofit/config.yaml
         {{- end }}
         {{- with .Values.extraArgs }}
@@ -160,6 +200,9 @@ spec:
         httpGet:
           path: /livez
           port: admin
+          {{- if .Values.admin.tls.secretName }}
+          scheme: HTTPS
+          {{- end }}
           {{- if $host }}
           host: 127.0.0.1
           {{- end }}
@@ -170,6 +213,9 @@ spec:
         httpGet:
           path: /readyz
           port: admin
+          {{- if .Values.admin.tls.secretName }}
+          scheme: HTTPS
+          {{- end }}
           {{- if $host }}
           host: 127.0.0.1
           {{- end }}
@@ -179,11 +225,19 @@ spec:
         {{- toYaml .Values.resources | nindent 8 }}
       securityContext:
         {{- toYaml .Values.securityContext | nindent 8 }}
-      {{- if .Values.config }}
+      {{- if or $config $secrets }}
       volumeMounts:
+        {{- if $config }}
         - name: config
           mountPath: /etc/topofit
           readOnly: true
+        {{- end }}
+        {{- /* Whole volumes: a file mounted by subPath would never change. */}}
+        {{- range $name, $secret := $secrets }}
+        - name: tls-{{ $name }}
+          mountPath: /etc/topofit-tls/{{ $name }}
+          readOnly: true
+        {{- end }}
       {{- end }}
     {{- if .Values.scheduler.enabled }}
     - name: kube-scheduler
@@ -226,12 +280,17 @@ spec:
           mountPath: /etc/kube-scheduler
           readOnly: true
     {{- end }}
-  {{- if or .Values.config .Values.scheduler.enabled }}
+  {{- if or $config $secrets .Values.scheduler.enabled }}
   volumes:
-    {{- if .Values.config }}
+    {{- if $config }}
     - name: config
       configMap:
         name: {{ include "topofit.fullname" . }}
+    {{- end }}
+    {{- range $name, $secret := $secrets }}
+    - name: tls-{{ $name }}
+      secret:
+        secretName: {{ $secret }}
     {{- end }}
     {{- if .Values.scheduler.enabled }}
     - name: scheduler-config

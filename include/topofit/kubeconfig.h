@@ -39,6 +39,7 @@ struct kube_exec {
 struct kube_config {
     char *origin;          /* for people: "kubeconfig /home/a/.kube/config", "the pod's account" */
     char *server;          /* "https://10.0.0.1:6443/prefix", without a slash at the end */
+    char *namespace;       /* of the context, or of the pod we run in; NULL when not said */
     char *tls_server_name; /* name to expect in the certificate, or NULL: that of the server */
     bool insecure;         /* accept any certificate */
     struct kube_pem ca;    /* absent: the system's certificates */

@@ -114,15 +114,19 @@ static char *choose_identity(void)
     return xasprintf("%s_%016" PRIx64, host, number);
 }
 
-static const char *lease_namespace(const struct config *config)
+static const char *lease_namespace(const struct config *config, const char *own)
 {
-    return config->lease_namespace[0] != '\0' ? config->lease_namespace : FALLBACK_NAMESPACE;
+    if (config->lease_namespace[0] != '\0')
+        return config->lease_namespace;
+    return own != NULL && own[0] != '\0' ? own : FALLBACK_NAMESPACE;
 }
 
-static struct lease_options lease_options(const struct config *config, const char *identity)
+/* own: the namespace of the pod or of the kubeconfig, or NULL. */
+static struct lease_options lease_options(const struct config *config, const char *own,
+                                          const char *identity)
 {
     return (struct lease_options){
-        .namespace = lease_namespace(config),
+        .namespace = lease_namespace(config, own),
         .name = config->lease_name,
         .identity = identity,
         .duration_ms = config->lease_duration_ms,
@@ -144,7 +148,8 @@ static int start_loop(struct daemon *daemon, struct kube_config *steal_config, s
 {
     const struct config *config = daemon->config;
     AUTO_FREE char *identity = choose_identity();
-    const struct lease_options lease = lease_options(config, identity);
+    AUTO_FREE char *own = steal_config->namespace != NULL ? xstrdup(steal_config->namespace) : NULL;
+    const struct lease_options lease = lease_options(config, own, identity);
     const struct event_queue_options events = {
         .controller = CONTROLLER_NAME,
         .instance = identity,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NAMESPACE_MAX_BYTES 256
 /* source  kubernetes.io/docs/tasks/run-application/access-api-from-pod */
 #define ACCOUNT_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -124,6 +125,20 @@ static int load_files(const char *list, struct kube_config *out, struct error *e
     return load_added(&files, out, err);
 }
 
+/* Kubernetes puts it beside the token; without it the caller has a default. */
+static char *read_namespace(const char *dir)
+{
+    AUTO(buf_clear) struct buf text = buf_with_max(NAMESPACE_MAX_BYTES);
+    AUTO_FREE char *path = xasprintf("%s/namespace", dir);
+    struct error err = {0};
+    const char *begin;
+
+    if (file_read(path, &text, &err) < 0)
+        return NULL;
+    begin = buf_text(&text);
+    return xstrndup(begin, strcspn(begin, " \t\r\n"));
+}
+
 static int load_account(const struct kube_environment *environment, const char *dir,
                         struct kube_config *out, struct error *err)
 {
@@ -136,6 +151,7 @@ static int load_account(const struct kube_environment *environment, const char *
         xasprintf(is_ipv6 ? "https://[%s]:%s" : "https://%s:%s", environment->service_host, port);
     config.ca.file = xasprintf("%s/ca.crt", dir);
     config.token_file = xasprintf("%s/token", dir);
+    config.namespace = read_namespace(dir);
     if (read_files(&config, err) < 0)
         return -(int)err->code;
     *out = config;

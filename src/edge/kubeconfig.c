@@ -44,6 +44,7 @@ void kube_config_clear(struct kube_config *config)
     free(config->exec_cluster);
     free(config->origin);
     free(config->server);
+    free(config->namespace);
     free(config->tls_server_name);
     free(config->proxy_url);
     free(config->token);
@@ -264,7 +265,8 @@ static int read_all(const struct documents *all, struct kube_config *config, str
 
     if (find_context(all, &context, err) < 0)
         return -(int)err->code;
-    if (read_context(&context, &cluster_name, &user_name, err) < 0)
+    if (read_context(&context, &cluster_name, &user_name, err) < 0 ||
+        kubeconfig_read_text(context.map, "namespace", &config->namespace, err) < 0)
         return error_wrap(err, "kubeconfig %s", context.path);
     if (find_named(all, "clusters", "cluster", cluster_name, &cluster, err) < 0)
         return -(int)err->code;

@@ -44,6 +44,20 @@ static void test_parse__takes_the_cluster_and_user_of_the_current_context(void *
     assert_null(config.tls_server_name);
 }
 
+static void test_parse__takes_the_namespace_of_the_context(void **state)
+{
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_ok(
+        parse("{current-context: a, contexts: [{name: a, context: {cluster: b, namespace: gpu}}],"
+              " clusters: [{name: b, cluster: {server: 'https://h'}}]}",
+              &config, &err),
+        &err);
+    assert_string_equal(config.namespace, "gpu");
+}
+
 static void test_parse__cuts_slashes_off_the_server_and_keeps_its_path(void **state)
 {
     static const struct {
@@ -441,7 +455,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"token", "ca.crt", "config", ".kube/config", ".kube", ""};
+    static const char *const names[] = {"token",        "ca.crt", "namespace", "config",
+                                        ".kube/config", ".kube",  ""};
     struct folder *folder = *state;
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -490,6 +505,20 @@ static void test_load__looks_in_four_places_in_order(void **state)
     assert_ok(kubeconfig_load(given, environment, &config, &err), &err);
     assert_string_equal(config.server, "https://variable");
     kube_config_clear(&config);
+}
+
+static void test_load__takes_the_namespace_of_the_pod(void **state)
+{
+    struct folder *folder = *state;
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    struct error err = {0};
+
+    put(folder, "token", "secret");
+    put(folder, "ca.crt", PEM);
+    put(folder, "namespace", "gpu\n");
+    folder->environment.service_host = "10.96.0.1";
+    assert_ok(kubeconfig_load(NULL, &folder->environment, &config, &err), &err);
+    assert_string_equal(config.namespace, "gpu");
 }
 
 static void test_load__brackets_the_ipv6_address_of_the_service(void **state)
@@ -575,6 +604,7 @@ int main(void)
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse__takes_the_cluster_and_user_of_the_current_context),
+        cmocka_unit_test(test_parse__takes_the_namespace_of_the_context),
         cmocka_unit_test(test_parse__cuts_slashes_off_the_server_and_keeps_its_path),
         cmocka_unit_test(test_parse__prefers_inline_data_and_decodes_it),
         cmocka_unit_test(test_parse__finds_files_relative_to_the_kubeconfig),
@@ -593,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_parse__names_the_file_of_several_that_is_wrong),
         cmocka_unit_test(test_parse__takes_proxies_of_three_kinds),
         IN_FOLDER(test_load__looks_in_four_places_in_order),
+        IN_FOLDER(test_load__takes_the_namespace_of_the_pod),
         IN_FOLDER(test_load__brackets_the_ipv6_address_of_the_service),
         IN_FOLDER(test_load__names_a_file_that_is_missing_or_no_pem),
         IN_FOLDER(test_load__skips_the_files_of_a_list_that_are_missing),

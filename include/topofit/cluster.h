@@ -98,7 +98,8 @@ struct pod *cluster_find_pod_by_uid(struct cluster *cluster, const char *uid);
  * The last change that could let a waiting pod fit (less in use, another inventory): its version,
  * to compare with that of a snapshot; 0 when there was none.
  *
- * node  receives a copy of the name of its node or NULL; what it held before is freed. May be NULL.
+ * node  receives a copy of the name of its node, of any other when that is gone, or NULL when there
+ *       is none; what it held before is freed. NULL: not asked for. May be NULL.
  */
 uint64_t cluster_freed(struct cluster *cluster, char **node);
 

@@ -359,12 +359,25 @@ struct pod **cluster_pods(struct cluster *cluster, size_t *count)
     return pods;
 }
 
+/* With the lock held: the node that was freed last, another one when it is gone, or NULL. */
+static const char *any_freed_node(const struct cluster *cluster)
+{
+    struct map_cursor at = {0};
+
+    if (cluster->freed_node == NULL || map_get(cluster->nodes, cluster->freed_node) != NULL)
+        return cluster->freed_node;
+    return map_next(cluster->nodes, &at) ? at.key : NULL;
+}
+
 uint64_t cluster_freed(struct cluster *cluster, char **node)
 {
+    const char *name;
+
     LOCK(cluster);
     if (node != NULL) {
+        name = any_freed_node(cluster);
         free(*node);
-        *node = cluster->freed_node != NULL ? xstrdup(cluster->freed_node) : NULL;
+        *node = name != NULL ? xstrdup(name) : NULL;
     }
     return cluster->freed_version;
 }

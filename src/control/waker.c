@@ -134,7 +134,7 @@ bool waker_next_request(struct waker *waker, struct moment now, struct api_reque
         return false;
     waker->due_ms = UINT64_MAX;
     freed = cluster_freed(waker->cluster, &waker->node);
-    if (!anyone_waits(waker, freed, now.unix_ms)) {
+    if (waker->node == NULL || !anyone_waits(waker, freed, now.unix_ms)) {
         finish(waker, freed);
         return false;
     }
@@ -168,19 +168,20 @@ static const char *advice_for(int status)
 void waker_on_answer(struct waker *waker, uint64_t id, const struct api_answer *answer,
                      uint64_t now_ms)
 {
-    bool node_is_gone = answer->status == 404; /* and what was freed with it */
     struct kube_status status;
 
     if (id != waker->sent_id)
         return;
     waker->sent_id = 0;
-    if (!api_answer_is_ok(answer) && !node_is_gone) {
+    waker->not_before_ms = now_ms + INTERVAL_MS;
+    if (answer->status == 404) /* which the watch will show: another node serves as well */
+        return;
+    if (!api_answer_is_ok(answer)) {
         api_answer_read_status(answer, &status);
         fail(waker, now_ms, status.message, advice_for(answer->status));
         return;
     }
-    waker->counters.woken += !node_is_gone;
-    waker->not_before_ms = now_ms + INTERVAL_MS;
+    waker->counters.woken++;
     finish(waker, waker->sent_version);
 }
 

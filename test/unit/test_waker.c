@@ -332,16 +332,33 @@ static void test_waker__says_which_right_is_missing(void **state)
     assert_contains(waker_problem(story->waker), "kube.wakePods");
 }
 
-static void test_waker__a_node_that_is_gone_is_no_failure(void **state)
+/* Its deletion may be an event of long ago, before the scheduler asked. */
+static void test_waker__changes_another_node_when_that_one_is_gone(void **state)
+{
+    AUTO(story_free) struct story *story = story_new();
+
+    (void)state;
+    cluster_put_node(story->cluster, node_plain("n2", 1, 16384, 2));
+    free_pod(story, "a");
+    assert_true(wait_for_request(story));
+    assert_string_equal(story->request.path, "/api/v1/nodes/n1");
+    reply(story, 404, STATUS("404", "NotFound"));
+    cluster_remove_node(story->cluster, "n1");
+    assert_true(wait_for_request(story));
+    assert_string_equal(story->request.path, "/api/v1/nodes/n2");
+    reply(story, 200, "{}");
+    assert_int_equal(waker_counters(story->waker)->woken, 1);
+    assert_int_equal(waker_counters(story->waker)->errors, 0);
+    expect_rest(story);
+}
+
+static void test_waker__rests_when_there_is_no_node_left(void **state)
 {
     AUTO(story_free) struct story *story = story_new();
 
     (void)state;
     free_pod(story, "a");
-    assert_true(wait_for_request(story));
-    reply(story, 404, STATUS("404", "NotFound"));
-    assert_int_equal(waker_counters(story->waker)->woken, 0);
-    assert_int_equal(waker_counters(story->waker)->errors, 0);
+    cluster_remove_node(story->cluster, "n1");
     expect_rest(story);
 }
 
@@ -379,7 +396,8 @@ int main(void)
         cmocka_unit_test(test_waker__tries_again_later_and_later),
         cmocka_unit_test(test_waker__gives_up_a_failed_change_that_nobody_waits_for_any_more),
         cmocka_unit_test(test_waker__says_which_right_is_missing),
-        cmocka_unit_test(test_waker__a_node_that_is_gone_is_no_failure),
+        cmocka_unit_test(test_waker__changes_another_node_when_that_one_is_gone),
+        cmocka_unit_test(test_waker__rests_when_there_is_no_node_left),
         cmocka_unit_test(test_waker__ignores_answers_to_other_requests),
     };
 

@@ -19,8 +19,9 @@
 #define PAGES_MAX 10000u
 #define PATH_MAX_BYTES (64u << 10)
 #define REFUSAL_MAX_BYTES (64u << 10)
-#define TIMEOUT_MS 60000u /* of a page */
-#define RETRY_MS 30000u   /* after a comparison that could not be completed */
+#define TIMEOUT_MS 60000u  /* of a page */
+#define ASK_PAUSE_MS 2000u /* so that nobody keeps the server busy by asking */
+#define RETRY_MS 30000u    /* after a comparison that could not be completed */
 
 /* What is compared, one after the other. */
 enum step { COMPARE_NODES = 0, COMPARE_PODS, STEPS };
@@ -40,6 +41,7 @@ struct reconciler {
     struct jitter jitter;
     uint64_t due_ms; /* UINT64_MAX: only when asked */
     bool started, asked;
+    uint64_t ask_from_ms; /* who asks waits until then */
 
     bool running;
     enum step step;
@@ -247,6 +249,7 @@ static void take_picture(struct reconciler *r)
 /* The next comparison; jitter, so that replicas do not compare all at once. */
 static void plan_next(struct reconciler *r, uint64_t now_ms, uint64_t wait_ms)
 {
+    r->ask_from_ms = r->started ? now_ms + ASK_PAUSE_MS : 0;
     r->due_ms = r->options.interval_ms > 0
                     ? now_ms + wait_ms + jitter_between(&r->jitter, 0, wait_ms / 4)
                     : UINT64_MAX;
@@ -294,9 +297,14 @@ static bool both_watches_are_open(const struct reconciler *r)
            reflector_position(r->options.pods) != NULL;
 }
 
+static uint64_t next_at_ms(const struct reconciler *r)
+{
+    return r->asked && r->ask_from_ms < r->due_ms ? r->ask_from_ms : r->due_ms;
+}
+
 static bool is_due(const struct reconciler *r, uint64_t now_ms)
 {
-    return (r->asked || now_ms >= r->due_ms) && both_watches_are_open(r);
+    return now_ms >= next_at_ms(r) && both_watches_are_open(r);
 }
 
 static void begin(struct reconciler *r, struct moment now)
@@ -350,7 +358,7 @@ uint64_t reconciler_next_due_ms(const struct reconciler *r)
 {
     if (r->sent_id != 0 || r->running || !both_watches_are_open(r))
         return UINT64_MAX;
-    return r->asked ? 0 : r->due_ms;
+    return next_at_ms(r);
 }
 
 /* --- what arrives ---------------------------------------------------------------------------- */

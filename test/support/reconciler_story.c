@@ -107,6 +107,7 @@ void reply_to_question(struct story *story, int status, const char *body)
 
 const struct reconciler_report *compare(struct story *story, const char *nodes, const char *pods)
 {
+    story->now_ms += ASK_PAUSE_MS; /* since the last one */
     reconciler_ask(story->reconciler);
     assert_true(next_question(story));
     reply_to_question(story, 200, nodes);

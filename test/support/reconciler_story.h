@@ -12,6 +12,7 @@
 #include "topofit/intake.h"
 #include "topofit/reconciler.h"
 
+#define ASK_PAUSE_MS 2000u /* between two comparisons that somebody asks for */
 #define T0 1000000u
 
 #define NODE_SIZED(name, mib) \

@@ -193,7 +193,23 @@ static void test_reconciler__who_asks_during_a_comparison_gets_one_that_begins_l
     reply_to_question(story, 200, SAME_NODES);
     assert_true(next_question(story));
     reply_to_question(story, 200, SAME_PODS);
+    story->now_ms += ASK_PAUSE_MS;
     expect_question(story, PATH("nodes", "10"));
+}
+
+static void test_reconciler__who_asks_again_and_again_waits(void **state)
+{
+    AUTO(reconciler_story_free) struct story *story = reconciler_story_new();
+
+    (void)state;
+    compare(story, SAME_NODES, SAME_PODS);
+    reconciler_ask(story->reconciler);
+    assert_false(next_question(story));
+    assert_int_equal(reconciler_next_due_ms(story->reconciler), story->now_ms + ASK_PAUSE_MS);
+    story->now_ms += ASK_PAUSE_MS - 1;
+    assert_false(next_question(story));
+    story->now_ms++;
+    assert_true(next_question(story));
 }
 
 int main(void)
@@ -207,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_reconciler__waits_until_both_watches_are_open),
         cmocka_unit_test(test_reconciler__compares_after_each_interval_and_sooner_after_a_failure),
         cmocka_unit_test(test_reconciler__who_asks_during_a_comparison_gets_one_that_begins_later),
+        cmocka_unit_test(test_reconciler__who_asks_again_and_again_waits),
     };
 
     return cmocka_run_group_tests_name("reconciler_when", tests, NULL, NULL);

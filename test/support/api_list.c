@@ -79,7 +79,7 @@ static bool check_match(const struct api_query *query, struct api_answer *out)
     return false;
 }
 
-static bool read_limit(struct listing *listing, const struct api_query *query,
+static bool read_limit(struct listing *listing, const struct api_query *query, size_t page_max,
                        struct api_answer *out)
 {
     uint64_t limit = 0;
@@ -89,6 +89,8 @@ static bool read_limit(struct listing *listing, const struct api_query *query,
         return false;
     }
     listing->limit = (size_t)limit;
+    if (page_max > 0 && listing->limit > page_max)
+        listing->limit = page_max;
     return true;
 }
 
@@ -251,7 +253,7 @@ void api_list(struct api_model *model, const struct api_target *target, struct a
         listing.selector.namespace = xstrdup(target->namespace);
     if (check_match(target->query, out) &&
         api_selector_read(&listing.selector, target->kind, target->query->fields, out) &&
-        read_limit(&listing, target->query, out) && choose_version(model, target, &listing, out) &&
-        !is_forgotten(model, target, &listing, out))
+        read_limit(&listing, target->query, model->options.page_max, out) &&
+        choose_version(model, target, &listing, out) && !is_forgotten(model, target, &listing, out))
         write_list(model, target, &listing, out);
 }

@@ -63,10 +63,11 @@ const char *api_object_annotation(const struct api_object *object, const char *k
 
 /* How this server behaves; may be changed at any time. Zeroes are the standard. */
 struct api_options {
-    uint64_t epoch_ms;       /* unix time when now_ms is 0 */
-    uint64_t bookmark_ms;    /* between bookmarks; 0 = 60 s */
-    uint64_t zero_lag;       /* "0" shows the state this many versions ago (or the oldest known) */
-    size_t events_max;       /* Event objects kept; 0 = 2000 */
+    uint64_t epoch_ms;    /* unix time when now_ms is 0 */
+    uint64_t bookmark_ms; /* between bookmarks; 0 = 60 s */
+    uint64_t zero_lag;    /* "0" shows the state this many versions ago (or the oldest known) */
+    size_t page_max;   /* objects on a page at most, whatever the client allows; 0 = as it says */
+    size_t events_max; /* Event objects kept; 0 = 2000 */
     bool too_old_is_status;  /* a watch from too far back is HTTP 410 instead of an ERROR event */
     bool refuses_watch_list; /* sendInitialEvents is 422, as where the feature is off */
     bool refuses_lease_creation_by_put; /* PUT of an absent lease is 404; the real one creates it */
@@ -121,6 +122,12 @@ enum api_watch_step {
 
 /* The next line of the stream, with its newline, in place of what was in out. */
 enum api_watch_step api_watch_next(struct api_watch *watch, uint64_t now_ms, struct buf *out);
+
+/*
+ * A bookmark of what was told so far, whatever has happened since. false when there can be none:
+ * the client wants none, or has not been told all that was there at first.
+ */
+bool api_watch_bookmark(struct api_watch *watch, struct buf *out);
 
 /* When a bookmark or the end comes, if nothing changes. */
 uint64_t api_watch_due_ms(const struct api_watch *watch);

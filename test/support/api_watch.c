@@ -21,6 +21,7 @@ struct api_watch {
     uint64_t initial_version;
     uint64_t next;      /* number of the change to look at */
     uint64_t after;     /* changes up to this version are not told */
+    uint64_t told;      /* the position of who has read all lines so far */
     char *failure;      /* an ERROR event to be told, then the end */
     bool has_failed;    /* it was told */
     bool owes_end_mark; /* the bookmark behind the initial events */
@@ -97,7 +98,7 @@ static void begin_with_state(struct api_watch *watch, uint64_t version)
             api_object_unref(watch->initial[i]);
     }
     watch->initial_count = kept;
-    watch->initial_version = watch->after = version;
+    watch->initial_version = watch->after = watch->told = version;
     watch->next = api_store_behind(model, watch->kind, version);
 }
 
@@ -144,7 +145,7 @@ static void find_start(struct api_watch *watch, const struct api_query *query, u
     } else if (version != 0 && version < model->stores[watch->kind].oldest) {
         fail_too_old(watch, version);
     } else {
-        watch->after = version != 0 ? version : model->version;
+        watch->after = watch->told = version != 0 ? version : model->version;
         watch->next = api_store_behind(model, watch->kind, watch->after);
     }
 }
@@ -235,6 +236,7 @@ static enum api_watch_step tell_bookmark(struct api_watch *watch, uint64_t versi
     };
     const struct api_resource *resource = &api_resources[watch->kind];
 
+    watch->told = version;
     buf_addf(out,
              "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\","
              "\"metadata\":{\"resourceVersion\":\"%" PRIu64 "\"%s},%s}}\n",
@@ -281,7 +283,10 @@ static enum api_watch_step tell_news(struct api_watch *watch, struct buf *out)
         const struct api_change *change =
             api_model_change(watch->model, watch->kind, watch->next++);
 
-        if (change->version > watch->after && tell_change(watch, change, out) == API_WATCH_EVENT)
+        if (change->version <= watch->after)
+            continue;
+        watch->told = change->version;
+        if (tell_change(watch, change, out) == API_WATCH_EVENT)
             return API_WATCH_EVENT;
     }
     return API_WATCH_WAITS;
@@ -326,6 +331,16 @@ enum api_watch_step api_watch_next(struct api_watch *watch, uint64_t now_ms, str
         return API_WATCH_WAITS;
     plan_bookmark(watch, now_ms);
     return tell_bookmark(watch, watch->model->version, false, out);
+}
+
+bool api_watch_bookmark(struct api_watch *watch, struct buf *out)
+{
+    buf_reset(out);
+    if (watch->failure != NULL || watch->initial_next < watch->initial_count ||
+        watch->owes_end_mark || !watch->wants_bookmarks)
+        return false;
+    tell_bookmark(watch, watch->told, false, out);
+    return true;
 }
 
 uint64_t api_watch_due_ms(const struct api_watch *watch)

@@ -117,6 +117,8 @@ static void test_pages__share_the_version_of_the_first(void **state)
     api_model_create_pod(model, &(struct api_pod_spec){.name = "p9"});
     assert_list(model, "7: p2 p3 +", &token, PODS "?limit=2&continue=%s", token);
     assert_list(model, "7: p4", &token, PODS "?limit=2&continue=%s", token);
+    api_model_options(model)->page_max = 1;
+    assert_list(model, "10: p1 +", NULL, PODS "?limit=500");
     api_model_free(model);
 }
 
@@ -416,6 +418,24 @@ static void test_watch__sends_bookmarks_and_ends_in_time(void **state)
     api_model_free(model);
 }
 
+static void test_bookmark__on_demand_is_of_what_was_told(void **state)
+{
+    struct api_model *model = cluster(1);
+    struct api_watch *watch = open_watch(model, 0, "allowWatchBookmarks=true");
+    struct buf line = buf_with_max(4096);
+
+    (void)state;
+    assert_false(api_watch_bookmark(watch, &line));
+    assert_stream(watch, 0, "ADDED p0@3");
+    api_model_remove_pod(model, "default", "p0");
+    assert_true(api_watch_bookmark(watch, &line));
+    assert_contains(buf_text(&line), "\"resourceVersion\":\"3\"");
+    assert_stream(watch, 0, "DELETED p0@4");
+    buf_clear(&line);
+    api_watch_free(watch);
+    api_model_free(model);
+}
+
 #define STREAMED_LIST \
     "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 
@@ -493,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_watch__without_a_position_begins_with_what_is_there),
         cmocka_unit_test(test_watch__from_the_future_waits_for_it),
         cmocka_unit_test(test_watch__sends_bookmarks_and_ends_in_time),
+        cmocka_unit_test(test_bookmark__on_demand_is_of_what_was_told),
         cmocka_unit_test(test_watch__can_be_a_list_with_a_mark_behind_it),
         cmocka_unit_test(test_watch__that_is_a_list_can_be_refused),
         cmocka_unit_test(test_list_and_watch__together_lose_nothing),

@@ -191,7 +191,7 @@ static void hurt_binds(struct chaos_plan *plan, const struct api_model *model, s
                                          "delay 2500",
                                          "late 300",
                                          "late 1200",
-                                         "late 2500",
+                                         "late 2200",
                                          "executed-reset",
                                          "executed-silent",
                                          "executed-status 504",
@@ -214,6 +214,42 @@ static void hurt_looks(struct chaos_plan *plan, const struct api_model *model, s
 
     hurt_binds(plan, model, out);
     buf_addf(out, "fault 1 get:pods %s\n", faults[below(plan, ARRAY_LEN(faults))]);
+}
+
+/*
+ * Bindings are executed and nobody says so: not the answer, not who is asked, not the watch. What
+ * they took must stay booked, though more pods come.
+ */
+static void black_out(struct chaos_plan *plan, const struct api_model *model, struct buf *out)
+{
+    static const char *const faults[] = {
+        "fault 2 bind executed-silent\nfault 30 get:pods status 503\n",
+        "fault 2 bind executed-reset\nfault 30 get:pods status 503\n",
+        "fault 2 bind late 1900\nfault 30 get:pods status 503\n",
+        "fault 6 bind late 2150\n", /* the pod is there, and unbound, for a long time */
+    };
+
+    buf_addf(out, "stream watch:pods bookmarks %u\n", between(plan, 2500, 4500));
+    buf_add_text(out, faults[below(plan, ARRAY_LEN(faults))]);
+    add_pods(plan, model, out);
+    buf_add_text(out, "wait 2050\n");
+    add_pods(plan, model, out);
+    buf_add_text(out, "wait 600\n");
+}
+
+/*
+ * A Binding is executed just after the daemon has stopped waiting for it, while other pods look for
+ * a place: what it may still take must stay booked.
+ */
+static void bind_at_the_last_moment(struct chaos_plan *plan, const struct api_model *model,
+                                    struct buf *out)
+{
+    if (count_pods(model, is_pending) > 0)
+        return;
+    buf_add_text(out, "heal\nfault 2 bind silent\nfault 1 bind late 550\n");
+    buf_addf(out, "pod p%u 1 0\nwait 2020\n", plan->pods++);
+    for (unsigned i = 0; i < 8; i++)
+        buf_addf(out, "pod p%u 1 0\nwait 40\n", plan->pods++);
 }
 
 /* --- streams ---------------------------------------------------------------------------------- */
@@ -315,9 +351,23 @@ static const struct {
     unsigned weight;
     void (*write)(struct chaos_plan *, const struct api_model *, struct buf *);
 } STEPS[] = {
-    {30, add_pods},   {24, end_pods},    {4, remove_any},  {4, recreate},   {4, bind_foreign},
-    {6, run_pod},     {5, change_nodes}, {14, hurt_binds}, {6, hurt_looks}, {10, hurt_streams},
-    {3, end_streams}, {3, miss_deletes}, {3, compact},     {3, set_option}, {2, heal},
+    {30, add_pods},
+    {24, end_pods},
+    {4, remove_any},
+    {4, recreate},
+    {4, bind_foreign},
+    {6, run_pod},
+    {5, change_nodes},
+    {14, hurt_binds},
+    {6, hurt_looks},
+    {10, hurt_streams},
+    {3, end_streams},
+    {3, miss_deletes},
+    {3, compact},
+    {3, set_option},
+    {2, heal},
+    {2, black_out},
+    {1, bind_at_the_last_moment},
 };
 
 static void write_step(struct chaos_plan *plan, const struct api_model *model, struct buf *out)

@@ -234,7 +234,7 @@ static void test_late_binding__is_given_up_after_the_time_the_client_allows(void
     struct client client;
 
     (void)state;
-    step(world, "fault 1 bind late 40");
+    step(world, "fault 1 bind late 340");
     client = ask(world, BIND_TO("?timeout=30ms"));
     wait_for(world, &client, "HTTP/1.1 504");
     assert_int_equal(client.ending, IS_OPEN);

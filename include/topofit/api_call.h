@@ -23,6 +23,7 @@ struct api_request {
     const char *body;         /* NULL when there is none */
     size_t body_length;
     uint64_t timeout_ms;   /* an answer that takes longer is lost */
+    uint64_t body_by_ms;   /* monotonic: not to be executed when sent later; 0: whenever */
     bool fresh_connection; /* the last answer was lost: do not reuse its connection */
 };
 

@@ -35,8 +35,13 @@ struct kube_request {
     size_t body_length;
     const char *content_type; /* of the body; NULL: application/json. All texts are copied */
     uint64_t timeout_ms;      /* for the whole call; 0: the caller minds the time */
-    size_t answer_max_bytes;  /* a longer answer is a failure; 0: the caller counts */
-    bool fresh_connection;    /* do not reuse one */
+    /*
+     * The body is not sent after that moment (clock_monotonic_ms; 0: whenever): looked at right
+     * before it is written, since a process may be stopped between any two steps.
+     */
+    uint64_t body_by_ms;
+    size_t answer_max_bytes; /* a longer answer is a failure; 0: the caller counts */
+    bool fresh_connection;   /* do not reuse one */
     void *ctx;
     void (*on_begin)(void *ctx, int status, unsigned retry_after_s); /* at most once */
     void (*on_bytes)(void *ctx, const char *bytes, size_t length);
@@ -44,7 +49,7 @@ struct kube_request {
      * Exactly once; the call is gone afterwards.
      *
      * failure   NULL when the answer is complete, else why it is not (ERR_TIMEOUT, ERR_IO, ...).
-     * was_sent  false only when nothing of the request reached the server.
+     * was_sent  false only when nothing of the request reached the server, or none of its body.
      */
     void (*on_end)(void *ctx, const struct error *failure, bool was_sent);
 };

@@ -257,6 +257,7 @@ static void start_post(struct binder *binder, struct attempt *attempt, uint64_t 
     out->body = buf_text(&attempt->body);
     out->body_length = attempt->body.length;
     out->timeout_ms = least(out->timeout_ms, binder->permitted_until_ms - now_ms);
+    out->body_by_ms = now_ms + out->timeout_ms;
     kube_path_binding(&binder->path, attempt->job->namespace, attempt->job->name, out->timeout_ms);
     attempt->step = POST_SENT;
     attempt->posts++;

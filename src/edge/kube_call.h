@@ -9,6 +9,7 @@
 #define TOPOFIT_EDGE_KUBE_CALL_H
 
 #include "kube_sockets.h"
+#include "topofit/buf.h"
 #include "topofit/kube_client.h"
 #include "topofit/kube_credentials.h"
 
@@ -42,8 +43,10 @@ struct kube_call {
     uint64_t deadline_ms;       /* of the whole call; UINT64_MAX: none */
     unsigned credential_number; /* what it was sent with */
     size_t answer_bytes;
-    bool was_sent; /* or is about to be: the connection is there */
-    bool has_begun, too_long;
+    bool was_sent;        /* or is about to be: the connection is there */
+    struct buf late_body; /* of a request with body_by_ms: written as late as can be */
+    size_t body_done;
+    bool has_begun, too_long, too_late;
     char why[CURL_ERROR_SIZE];
 };
 

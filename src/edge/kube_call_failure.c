@@ -48,6 +48,10 @@ void kube_call_describe(const struct kube_call *call, CURLcode code, struct erro
                   call->request.answer_max_bytes);
         return;
     }
+    if (call->too_late) {
+        error_set(err, ERR_TIMEOUT, "%s: not sent in time", server);
+        return;
+    }
     if (code == CURLE_OPERATION_TIMEDOUT) {
         error_set(err, ERR_TIMEOUT, "%s: %s", server,
                   call->is_waiting ? "the exec plugin gave no credential in time"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kube_call - what is wanted, as libcurl wants to be told. */
 #include "kube_call.h"
+#include "topofit/clock.h"
 #include "topofit/mem.h"
 
 #include <assert.h>
@@ -208,15 +209,61 @@ static void set_headers(struct kube_call *call)
         add_header(call, impersonation->items[i].key, impersonation->items[i].value);
 }
 
+/* The last look at the clock before bytes are written. A server executes nothing without a body. */
+static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
+{
+    struct kube_call *call = ctx;
+    size_t room = size * count;
+    size_t left = call->late_body.length - call->body_done;
+    size_t length = left < room ? left : room;
+
+    call->too_late = clock_monotonic_ms() >= call->request.body_by_ms;
+    if (call->too_late) {
+        call->was_sent = call->body_done > 0;
+        return CURL_READFUNC_ABORT;
+    }
+    memcpy(bytes, buf_text(&call->late_body) + call->body_done, length);
+    call->body_done += length;
+    return length;
+}
+
+/* Once more from the start: the connection that was to be used again had been closed. */
+static int on_rewind(void *ctx, curl_off_t offset, int origin)
+{
+    struct kube_call *call = ctx;
+
+    if (origin != SEEK_SET || offset < 0 || (size_t)offset > call->late_body.length)
+        return CURL_SEEKFUNC_FAIL;
+    call->body_done = (size_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+static void set_body(struct kube_call *call)
+{
+    const struct kube_request *request = &call->request;
+    CURL *easy = call->easy;
+
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);
+    if (request->body_by_ms == 0) {
+        curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body);
+        return;
+    }
+    call->late_body = buf_with_max(request->body_length + 1);
+    buf_add(&call->late_body, request->body, request->body_length);
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_READDATA, call);
+    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_rewind);
+    curl_easy_setopt(easy, CURLOPT_SEEKDATA, call);
+}
+
 static void set_exchange(struct kube_call *call)
 {
     const struct kube_request *request = &call->request;
     CURL *easy = call->easy;
 
-    if (request->body != NULL) {
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);
-        curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body);
-    }
+    if (request->body != NULL)
+        set_body(call);
     if (request->method != NULL)
         curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "topofit/" TOPOFIT_VERSION);

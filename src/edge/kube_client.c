@@ -123,6 +123,7 @@ static void call_free(struct kube_call *call)
     curl_multi_remove_handle(call->client->multi, call->easy);
     curl_easy_cleanup(call->easy);
     curl_slist_free_all(call->headers);
+    buf_clear(&call->late_body);
     free(call);
 }
 
@@ -161,7 +162,8 @@ static void report_end(struct kube_call *call, const struct error *failure, bool
 static void end_call(struct kube_call *call, CURLcode code)
 {
     bool is_about_connection = code != CURLE_OK && code != CURLE_OPERATION_TIMEDOUT &&
-                               code != CURLE_ABORTED_BY_CALLBACK && !call->too_long;
+                               code != CURLE_ABORTED_BY_CALLBACK && !call->too_long &&
+                               !call->too_late;
     struct error err = {0};
 
     if (is_about_connection)

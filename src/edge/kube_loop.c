@@ -114,6 +114,7 @@ static void send_request(struct kube_loop *loop, const struct api_request *wante
         .body = wanted->body,
         .body_length = wanted->body_length,
         .timeout_ms = wanted->timeout_ms,
+        .body_by_ms = wanted->body_by_ms,
         .fresh_connection = wanted->fresh_connection,
         .ctx = exchange,
         .on_begin = on_begin,

@@ -443,6 +443,7 @@ static void test_permit__bounds_the_time_of_a_binding(void **state)
     assert_true(wait_for_request(story));
     assert_true(story->is_post);
     assert_int_equal(story->now_ms + story->request.timeout_ms, T0 + 2000);
+    assert_int_equal(story->request.body_by_ms, T0 + 2000);
 }
 
 static void test_permit__is_not_needed_to_find_out_about_an_earlier_binding(void **state)

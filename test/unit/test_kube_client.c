@@ -5,6 +5,7 @@
 #include "support/test.h"
 
 #include "topofit/buf.h"
+#include "topofit/clock.h"
 #include "topofit/kube_client.h"
 
 #include <fcntl.h>
@@ -148,6 +149,43 @@ static struct outcome get(struct pair *pair)
 }
 
 /* Ask, and see what the server got. Clear it. */
+static void test_send__sends_a_body_while_its_time_lasts(void **state)
+{
+    struct pair *pair = *state;
+
+    for (unsigned times = 0; times < 2; times++) { /* the second time on the same connection */
+        AUTO(stand_in_request_clear) struct stand_in_request got = {0};
+        struct outcome outcome =
+            ask(pair->client, (struct kube_request){.path = "/binding",
+                                                    .body = "{\"a\":1}",
+                                                    .body_length = 7,
+                                                    .body_by_ms = clock_monotonic_ms() + 60000});
+
+        assert_status(&outcome, 200);
+        stand_in_last(pair->server, &got);
+        assert_string_equal(got.method, "POST");
+        assert_string_equal(got.body, "{\"a\":1}");
+    }
+}
+
+static void test_send__sends_no_body_whose_time_is_over(void **state)
+{
+    AUTO(stand_in_request_clear) struct stand_in_request got = {0};
+    struct pair *pair = *state;
+    struct outcome outcome = ask(pair->client, (struct kube_request){.path = "/before"});
+
+    assert_status(&outcome, 200);
+    outcome = ask(pair->client, (struct kube_request){.path = "/binding",
+                                                      .body = "{\"a\":1}",
+                                                      .body_length = 7,
+                                                      .body_by_ms = clock_monotonic_ms()});
+    assert_int_equal(outcome.failure.code, ERR_TIMEOUT);
+    assert_contains(outcome.failure.text, "not sent in time");
+    assert_false(outcome.was_sent);
+    stand_in_last(pair->server, &got);
+    assert_string_equal(got.path, "/before");
+}
+
 static struct stand_in_request get_seen(struct pair *pair, int want_status)
 {
     struct outcome outcome = get(pair);
@@ -729,6 +767,8 @@ int main(void)
 #define SECURE(test) cmocka_unit_test_setup_teardown(test, set_up_tls, tear_down)
     const struct CMUnitTest tests[] = {
         PLAIN(test_send__uses_the_method_and_content_type_it_is_given),
+        PLAIN(test_send__sends_a_body_while_its_time_lasts),
+        PLAIN(test_send__sends_no_body_whose_time_is_over),
         PLAIN(test_send__impersonates),
         PLAIN(test_send__sends_no_credentials_over_plain_http),
         SECURE(test_send__authenticates_with_user_name_and_password),

@@ -162,7 +162,8 @@ int cluster_reserve(struct cluster *cluster, const struct pod *pod,
 
 /*
  * The Binding of what is HOLDING_UNKNOWN is sent again. return the token of the new one, or 0 when
- * the pod holds nothing unknown.
+ * the pod holds nothing unknown, or not alone: another topofit, which led meanwhile and knew
+ * nothing of it, may have given its devices to others.
  */
 uint64_t cluster_resume(struct cluster *cluster, const char *uid);
 

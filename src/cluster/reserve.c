@@ -106,13 +106,27 @@ void cluster_abandon(struct cluster *cluster, const char *uid, uint64_t token)
         holding->earlier = 0;
 }
 
+/* Others hold one of its devices as well: it was given away while another topofit led. */
+static bool is_contested(const struct cluster *cluster, const struct holding *holding)
+{
+    const struct node_state *state = cluster_state_of(cluster, holding->node);
+
+    for (size_t i = 0; state != NULL && i < holding->grant_count; i++) {
+        int position = node_find_device(state->node, holding->grants[i].id);
+
+        if (position >= 0 && state->use.devices[position].conflicted)
+            return true;
+    }
+    return false;
+}
+
 uint64_t cluster_resume(struct cluster *cluster, const char *uid)
 {
     struct holding *holding;
 
     LOCK(cluster);
     holding = ledger_find(cluster->ledger, uid);
-    if (holding == NULL || holding->state != HOLDING_UNKNOWN)
+    if (holding == NULL || holding->state != HOLDING_UNKNOWN || is_contested(cluster, holding))
         return 0;
     holding->state = HOLDING_RESERVED;
     holding->earlier = holding->token;

@@ -249,7 +249,10 @@ static void bind_again(struct binding *binding, const struct holding_view *holdi
     }
     binding->token = cluster_resume(binding->extender.cluster, binding->pod->uid);
     if (binding->token == 0)
-        finish(binding, BIND_END_REFUSED, "a binding of this pod is in flight");
+        finish(binding, BIND_END_REFUSED,
+               holding->state == HOLDING_UNKNOWN
+                   ? "an earlier binding of this pod is not settled, and others have its devices"
+                   : "a binding of this pod is in flight");
     else
         submit(binding, &holding->allocation);
 }

@@ -238,7 +238,31 @@ static void take_over(struct history *h, const struct job *earlier, uint64_t tok
     }
 }
 
-/* Only what is unknown is sent again. */
+/* Does anybody else hold devices of this pod? */
+static bool is_contested(struct history *h, const char *uid)
+{
+    AUTO(holding_view_clear) struct holding_view holding = {0};
+    AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(h->cluster);
+    const struct node_state *state;
+    bool contested = false;
+
+    assert_true(cluster_find_holding(h->cluster, uid, &holding));
+    state = snapshot_find(snapshot, holding.node);
+    for (unsigned d = 0; state != NULL && d < state->node->device_count; d++) {
+        const struct device_use *use = &state->use.devices[d];
+
+        for (size_t c = 0; use->conflicted && c < holding.allocation.container_count; c++) {
+            const struct allocated_container *container = &holding.allocation.containers[c];
+
+            for (size_t i = 0; i < container->device_count; i++)
+                contested =
+                    contested || strcmp(container->devices[i].id, state->node->devices[d].id) == 0;
+        }
+    }
+    return contested;
+}
+
+/* Only what is unknown is sent again, and not what others hold by now. */
 static void try_again(struct history *h, const struct pod_version *pod, const struct claim *claim)
 {
     const struct job earlier = {.number = pod->number,
@@ -250,8 +274,10 @@ static void try_again(struct history *h, const struct pod_version *pod, const st
     uint64_t token = cluster_resume(h->cluster, uid_of(pod->number));
     struct job *job;
 
-    assert_int_equal(token != 0, is_unknown);
-    if (!is_unknown)
+    assert_true(is_unknown || token == 0);
+    if (is_unknown)
+        assert_int_equal(token != 0, !is_contested(h, uid_of(pod->number)));
+    if (token == 0)
         return;
     model_resume(&h->model, pod->number, token);
     check(h);

@@ -120,6 +120,24 @@ static void test_cluster_resume__only_what_is_unknown_is_sent_again_and_once(voi
     assert_int_equal(cluster_resume(cluster, "1"), 0);
 }
 
+/* As after a pause in which another topofit led. */
+static void test_cluster_resume__sends_nothing_again_that_others_hold_by_now(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    AUTO(pod_unref_pointer) struct pod *pod = small_pod("a", "1", 8192);
+    uint64_t token = 0;
+
+    (void)state;
+    small_reserve(cluster, pod, "GPU-0", 8192, &token);
+    cluster_mark_unknown(cluster, "1", token);
+    cluster_put_pod(cluster, small_bound_pod("b", "2", "n1", "GPU-0", 80000));
+    assert_true(small_use(cluster, 0).conflicted);
+    assert_int_equal(cluster_resume(cluster, "1"), 0);
+    assert_int_equal(state_of(cluster, "1"), HOLDING_UNKNOWN);
+    cluster_remove_pod(cluster, "default", "b", "2");
+    assert_int_not_equal(cluster_resume(cluster, "1"), 0);
+}
+
 enum told { CONFIRMED, RELEASED, UNCLEAR, ABANDONED };
 
 static void tell(struct cluster *cluster, enum told what, uint64_t token)
@@ -345,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_cluster__a_reservation_ends_in_one_of_three_ways),
         cmocka_unit_test(test_cluster__a_token_says_nothing_of_a_later_reservation),
         cmocka_unit_test(test_cluster_resume__only_what_is_unknown_is_sent_again_and_once),
+        cmocka_unit_test(test_cluster_resume__sends_nothing_again_that_others_hold_by_now),
         cmocka_unit_test(test_cluster_resume__two_bindings_answer_for_one_holding),
         cmocka_unit_test(test_cluster_put_pod__a_late_event_does_not_undo_a_binding),
         cmocka_unit_test(test_cluster_put_pod__what_the_pod_says_wins_over_a_reservation),

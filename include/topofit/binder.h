@@ -62,7 +62,8 @@ int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t no
 /*
  * Bindings may be sent as long as their time limit ends before until_ms; 0: none at present, as
  * from the start UINT64_MAX: always. Jobs that would have to send one without it end, or go on
- * being settled when an earlier one is in doubt. Looks at pods need no permission.
+ * being settled when an earlier one is in doubt. So do, once they would, all that were in flight at
+ * a 0: what they book may have been given away meanwhile. Looks at pods need no permission.
  */
 void binder_permit(struct binder *binder, uint64_t until_ms);
 

@@ -242,11 +242,14 @@ static uint64_t timeout_ms(const struct attempt *attempt, uint64_t now_ms)
 void binder_permit(struct binder *binder, uint64_t until_ms)
 {
     binder->permitted_until_ms = until_ms;
+    for (size_t i = 0; until_ms == 0 && i < binder->counters.in_flight; i++)
+        binder->attempts[i].is_outdated = true;
 }
 
-static bool is_permitted(const struct binder *binder, uint64_t now_ms)
+static bool is_permitted(const struct binder *binder, const struct attempt *attempt,
+                         uint64_t now_ms)
 {
-    return now_ms < binder->permitted_until_ms &&
+    return !attempt->is_outdated && now_ms < binder->permitted_until_ms &&
            binder->permitted_until_ms - now_ms >= ATTEMPT_MIN_MS;
 }
 
@@ -298,7 +301,7 @@ static const char *why_over(const struct binder *binder, const struct attempt *a
         return NULL;
     if (attempt->job->deadline_ms <= now_ms)
         return "no answer from the API server in time";
-    if (attempt->step == POST_WANTED && !is_permitted(binder, now_ms))
+    if (attempt->step == POST_WANTED && !is_permitted(binder, attempt, now_ms))
         return "this topofit is not the leader any more";
     return NULL;
 }

@@ -21,6 +21,7 @@ struct attempt {
     unsigned posts;
     bool in_doubt; /* a Binding was sent, and how the server took it is not known */
     bool last_was_lost;
+    bool is_outdated;         /* planned before a time in which others could bind */
     bool is_settling;         /* the job is done and unclear; only looks go on */
     uint64_t last_post_at_ms; /* when the last Binding was sent */
     struct backoff backoff;

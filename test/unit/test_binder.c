@@ -446,6 +446,21 @@ static void test_permit__bounds_the_time_of_a_binding(void **state)
     assert_int_equal(story->request.body_by_ms, T0 + 2000);
 }
 
+static void test_permit__lost_and_given_again_is_none_for_what_was_in_flight(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+
+    (void)state;
+    reply(story, 503, STATUS("503", "ServiceUnavailable"));
+    assert_true(next_request(story)); /* the look at the pod */
+    assert_false(story->is_post);
+    binder_permit(story->binder, 0);
+    binder_permit(story->binder, UINT64_MAX);
+    reply(story, 200, POD("uid-1", "", ""));
+    assert_false(next_request(story));
+    expect_done(story, BIND_UNCLEAR, "not the leader");
+}
+
 static void test_permit__is_not_needed_to_find_out_about_an_earlier_binding(void **state)
 {
     AUTO(bind_story_free) struct bind_story *story = bind_story_new();
@@ -469,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_permit__that_ends_before_a_binding_could_holds_it_back),
         cmocka_unit_test(test_permit__lost_before_anything_was_sent_fails_the_job),
         cmocka_unit_test(test_permit__bounds_the_time_of_a_binding),
+        cmocka_unit_test(test_permit__lost_and_given_again_is_none_for_what_was_in_flight),
         cmocka_unit_test(test_permit__is_not_needed_to_find_out_about_an_earlier_binding),
         cmocka_unit_test(test_binding__answers_decide_as_captured),
         cmocka_unit_test(test_binding__is_looked_after_when_its_answer_leaves_a_doubt),

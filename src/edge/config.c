@@ -2,6 +2,7 @@
 /* config - the configuration: one table of keys. */
 #include "topofit/config.h"
 
+#include "config_keys.h"
 #include "topofit/listen_address.h"
 #include "topofit/log.h"
 #include "topofit/mem.h"
@@ -14,132 +15,6 @@
 #include <string.h>
 
 #define SUGGESTION_DISTANCE 3
-
-enum key_type {
-    KEY_TEXT,
-    KEY_ADDRESS, /* a text: see listen_address.h */
-    KEY_NUMBER,
-    KEY_DURATION, /* "500ms", "6s", "2m"; kept in ms */
-    KEY_BOOL,
-    KEY_CHOICE,
-};
-
-struct word {
-    const char *text;
-    int value;
-};
-
-struct key {
-    const char *name; /* "group.key" */
-    enum key_type type;
-    size_t offset;
-    const char *fallback; /* the default, as a person would write it */
-    uint64_t min, max;    /* of numbers and durations */
-    const struct word *words;
-    const char *purpose;
-};
-
-static const struct word failed_nodes_words[] = {{"auto", FAILED_NODES_AUTO},
-                                                 {"always", FAILED_NODES_ALWAYS},
-                                                 {"never", FAILED_NODES_NEVER},
-                                                 {0}};
-static const struct word mode_words[] = {
-    {"soft", TOPOLOGY_SOFT}, {"hard", TOPOLOGY_HARD}, {"off", TOPOLOGY_OFF}, {0}};
-static const struct word source_words[] = {
-    {"auto", SOURCE_AUTO}, {"vendor", SOURCE_VENDOR}, {"numa", SOURCE_NUMA}, {0}};
-static const struct word unknown_words[] = {
-    {"treat-as-worst", UNKNOWN_AS_WORST}, {"reject", UNKNOWN_REJECT}, {0}};
-static const struct word packing_words[] = {
-    {"binpack", PACKING_BINPACK}, {"spread", PACKING_SPREAD}, {0}};
-static const struct word level_words[] = {{"debug", LOG_LEVEL_DEBUG},
-                                          {"info", LOG_LEVEL_INFO},
-                                          {"warn", LOG_LEVEL_WARN},
-                                          {"error", LOG_LEVEL_ERROR},
-                                          {0}};
-static const struct word format_words[] = {
-    {"text", LOG_FORMAT_TEXT}, {"json", LOG_FORMAT_JSON}, {0}};
-
-#define AT(field) offsetof(struct config, field)
-
-static const struct key keys[] = {
-    {"extender.listen", KEY_ADDRESS, AT(extender_listen), "127.0.0.1:9901", 0, 0, NULL,
-     "address and port for kube-scheduler's calls"},
-    {"extender.threads", KEY_NUMBER, AT(extender_threads), "2", 1, 64, NULL,
-     "threads that answer calls"},
-    {"extender.connectionsMax", KEY_NUMBER, AT(extender_connections_max), "1024", 16, 65535, NULL,
-     "connections open at once"},
-    {"extender.bodyMaxMiB", KEY_NUMBER, AT(extender_body_max_mib), "16", 1, 512, NULL,
-     "largest request; raise it only for nodeCacheCapable: false"},
-    {"extender.requestTimeout", KEY_DURATION, AT(extender_request_timeout_ms), "10s", 100, 600000,
-     NULL, "a client that sends its request longer than this is cut"},
-    {"extender.bindTimeout", KEY_DURATION, AT(extender_bind_timeout_ms), "6s", 100, 600000, NULL,
-     "how long a Binding may take; keep it below the scheduler's httpTimeout"},
-    {"extender.failedNodes", KEY_CHOICE, AT(extender_failed_nodes), "auto", 0, 0,
-     failed_nodes_words, "report refusals that eviction could cure as FailedNodes"},
-    {"extender.tlsCertFile", KEY_TEXT, AT(extender_tls_cert_file), "", 0, 0, NULL,
-     "certificate of the port, then those that signed it (PEM); empty: not encrypted"},
-    {"extender.tlsKeyFile", KEY_TEXT, AT(extender_tls_key_file), "", 0, 0, NULL,
-     "private key of the certificate (PEM)"},
-    {"extender.clientCaFile", KEY_TEXT, AT(extender_client_ca_file), "", 0, 0, NULL,
-     "CA certificates (PEM); clients must show a certificate signed by one; empty: none"},
-    {"extender.allowUnauthenticated", KEY_BOOL, AT(extender_allow_unauthenticated), "false", 0, 0,
-     NULL, "listen beyond the loopback address without clientCaFile; others must guard the port"},
-    {"admin.listen", KEY_ADDRESS, AT(admin_listen), "127.0.0.1:9902", 0, 0, NULL,
-     "address and port for health, metrics and debug"},
-    {"admin.tlsCertFile", KEY_TEXT, AT(admin_tls_cert_file), "", 0, 0, NULL,
-     "certificate of the port, then those that signed it (PEM); empty: not encrypted"},
-    {"admin.tlsKeyFile", KEY_TEXT, AT(admin_tls_key_file), "", 0, 0, NULL,
-     "private key of the certificate (PEM)"},
-    {"kube.kubeconfig", KEY_TEXT, AT(kube_kubeconfig), "", 0, 0, NULL,
-     "kubeconfig file; empty: $KUBECONFIG, the pod's account, ~/.kube/config"},
-    {"kube.bindsMax", KEY_NUMBER, AT(kube_binds_max), "256", 1, 4096, NULL,
-     "Bindings in flight at once; more are refused and retried by the scheduler"},
-    {"kube.watchList", KEY_BOOL, AT(kube_watch_list), "true", 0, 0, NULL,
-     "ask for lists as streams where the API server can do that"},
-    {"kube.wakePods", KEY_BOOL, AT(kube_wake_pods), "true", 0, 0, NULL,
-     "change a node's annotation when a waiting pod may fit and the scheduler cannot know"},
-    {"kube.reconcileInterval", KEY_DURATION, AT(kube_reconcile_interval_ms), "10m", 0, 86400000,
-     NULL, "how often memory is compared with the API server; 0s: only when asked"},
-    {"leaderElection.enabled", KEY_BOOL, AT(lease_enabled), "true", 0, 0, NULL,
-     "bind only while holding a Lease; also guards a restart against its predecessor"},
-    {"leaderElection.namespace", KEY_TEXT, AT(lease_namespace), "", 0, 0, NULL,
-     "namespace of the Lease; empty: that of the pod or the kubeconfig, else kube-system"},
-    {"leaderElection.name", KEY_TEXT, AT(lease_name), "topofit", 0, 0, NULL,
-     "name of the Lease; the same for all replicas"},
-    {"leaderElection.leaseDuration", KEY_DURATION, AT(lease_duration_ms), "15s", 1000, 3600000,
-     NULL, "others wait so long before they take over from a leader that is gone"},
-    {"leaderElection.renewDeadline", KEY_DURATION, AT(lease_renew_deadline_ms), "10s", 500, 3600000,
-     NULL, "a leader that could not renew for so long stops binding"},
-    {"leaderElection.retryPeriod", KEY_DURATION, AT(lease_retry_period_ms), "2s", 100, 600000, NULL,
-     "between two attempts to take or renew the Lease"},
-    {"events.enabled", KEY_BOOL, AT(events_enabled), "true", 0, 0, NULL,
-     "write Events about pods and nodes"},
-    {"events.perSecond", KEY_NUMBER, AT(events_per_second), "5", 1, 1000, NULL,
-     "requests for Events in the long run"},
-    {"events.burst", KEY_NUMBER, AT(events_burst), "50", 1, 10000, NULL,
-     "requests for Events at once"},
-    {"topology.mode", KEY_CHOICE, AT(topology_mode), "soft", 0, 0, mode_words,
-     "soft ranks, hard refuses, pods may choose; off ignores links for all pods"},
-    {"topology.source", KEY_CHOICE, AT(topology_source), "auto", 0, 0, source_words,
-     "which facts count: links and NUMA, links alone, NUMA alone"},
-    {"topology.maxTier", KEY_NUMBER, AT(topology_max_tier), "1", 0, 3, NULL,
-     "worst tier that hard mode allows inside a set"},
-    {"topology.unknown", KEY_CHOICE, AT(topology_unknown), "treat-as-worst", 0, 0, unknown_words,
-     "hard mode on nodes that report neither links nor NUMA"},
-    {"topology.leastDamage", KEY_BOOL, AT(topology_least_damage), "true", 0, 0, NULL,
-     "a single GPU is taken where the rest loses least"},
-    {"packing.device", KEY_CHOICE, AT(packing_device), "binpack", 0, 0, packing_words,
-     "which GPUs of a node to fill first"},
-    {"packing.node", KEY_CHOICE, AT(packing_node), "binpack", 0, 0, packing_words,
-     "which nodes to fill first"},
-    {"log.level", KEY_CHOICE, AT(log_level), "info", 0, 0, level_words,
-     "least level that is written"},
-    {"log.format", KEY_CHOICE, AT(log_format), "text", 0, 0, format_words, "form of log lines"},
-};
-
-/* Every choice is kept as an enum of this size. */
-_Static_assert(sizeof(enum log_level) == sizeof(int), "enums are not of the size of int");
-_Static_assert(ARRAY_LEN(keys) <= CONFIG_KEYS_MAX, "CONFIG_KEYS_MAX is too small");
 
 /* --- values ---------------------------------------------------------------------------------- */
 
@@ -255,9 +130,9 @@ static int set_value(struct config *config, const struct key *key, const char *v
 
 static const struct key *find_key(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        if (strcmp(keys[i].name, name) == 0)
-            return &keys[i];
+    for (size_t i = 0; i < config_key_count; i++) {
+        if (strcmp(config_keys[i].name, name) == 0)
+            return &config_keys[i];
     }
     return NULL;
 }
@@ -265,10 +140,10 @@ static const struct key *find_key(const char *name)
 void config_defaults(struct config *out)
 {
     *out = (struct config){0};
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+    for (size_t i = 0; i < config_key_count; i++) {
         struct error err = {0};
 
-        if (set_value(out, &keys[i], keys[i].fallback, &err) < 0)
+        if (set_value(out, &config_keys[i], config_keys[i].fallback, &err) < 0)
             abort(); /* a default outside its own limits: test_config holds this */
         out->sources[i] = "default";
     }
@@ -276,9 +151,9 @@ void config_defaults(struct config *out)
 
 void config_clear(struct config *config)
 {
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        if (keys[i].type == KEY_TEXT || keys[i].type == KEY_ADDRESS)
-            mem_free_pointer(field_of(config, &keys[i]));
+    for (size_t i = 0; i < config_key_count; i++) {
+        if (config_keys[i].type == KEY_TEXT || config_keys[i].type == KEY_ADDRESS)
+            mem_free_pointer(field_of(config, &config_keys[i]));
     }
 }
 
@@ -290,7 +165,7 @@ int config_set(struct config *config, const char *key_name, const char *value, s
         return error_set(err, ERR_NOT_FOUND, "there is no configuration key %s", key_name);
     if (set_value(config, key, value, err) < 0)
         return -(int)err->code;
-    config->sources[key - keys] = "flag";
+    config->sources[key - config_keys] = "flag";
     return 0;
 }
 
@@ -339,8 +214,8 @@ size_t config_reload(struct config *config, const struct config *fresh,
 {
     size_t taken = 0;
 
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        const struct key *key = &keys[i];
+    for (size_t i = 0; i < config_key_count; i++) {
+        const struct key *key = &config_keys[i];
 
         if (!key_differs(config, fresh, key))
             continue;
@@ -362,12 +237,12 @@ static int refuse_key(const char *name, const struct yaml_member *member, struct
     const char *nearest = NULL;
     unsigned best = SUGGESTION_DISTANCE + 1;
 
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        unsigned distance = text_distance(name, keys[i].name, SUGGESTION_DISTANCE);
+    for (size_t i = 0; i < config_key_count; i++) {
+        unsigned distance = text_distance(name, config_keys[i].name, SUGGESTION_DISTANCE);
 
         if (distance < best) {
             best = distance;
-            nearest = keys[i].name;
+            nearest = config_keys[i].name;
         }
     }
     return error_set(err, ERR_INVALID, "line %u, column %u: unknown key %s%s%s%s", member->line,
@@ -388,7 +263,7 @@ static int read_key(struct config *config, const char *group, const struct yaml_
                          member->value->line, member->value->column, name);
     if (set_value(config, key, member->value->text, err) < 0)
         return error_wrap(err, "line %u, column %u", member->value->line, member->value->column);
-    config->sources[key - keys] = "file";
+    config->sources[key - config_keys] = "file";
     return 0;
 }
 
@@ -400,10 +275,10 @@ static size_t group_length(const struct key *key)
 
 static bool is_group(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        size_t length = group_length(&keys[i]);
+    for (size_t i = 0; i < config_key_count; i++) {
+        size_t length = group_length(&config_keys[i]);
 
-        if (strncmp(keys[i].name, name, length) == 0 && name[length] == '\0')
+        if (strncmp(config_keys[i].name, name, length) == 0 && name[length] == '\0')
             return true;
     }
     return false;
@@ -411,19 +286,19 @@ static bool is_group(const char *name)
 
 static bool begins_group(size_t i)
 {
-    size_t length = group_length(&keys[i]) + 1;
+    size_t length = group_length(&config_keys[i]) + 1;
 
-    return i == 0 || strncmp(keys[i].name, keys[i - 1].name, length) != 0;
+    return i == 0 || strncmp(config_keys[i].name, config_keys[i - 1].name, length) != 0;
 }
 
 static int refuse_group(const struct yaml_member *group, struct error *err)
 {
     AUTO(buf_clear) struct buf known = buf_with_max(256);
 
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+    for (size_t i = 0; i < config_key_count; i++) {
         if (begins_group(i))
-            buf_addf(&known, "%s%.*s", i > 0 ? ", " : "", (int)group_length(&keys[i]),
-                     keys[i].name);
+            buf_addf(&known, "%s%.*s", i > 0 ? ", " : "", (int)group_length(&config_keys[i]),
+                     config_keys[i].name);
     }
     return error_set(err, ERR_INVALID, "line %u, column %u: unknown group %.64s; there are %s",
                      group->line, group->column, group->key, buf_text(&known));
@@ -563,9 +438,9 @@ static void write_value(const struct config *config, const struct key *key, stru
 void config_write_json(const struct config *config, struct buf *out)
 {
     buf_add_text(out, "{");
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        buf_addf(out, "%s\n  \"%s\": {\"value\": ", i > 0 ? "," : "", keys[i].name);
-        write_value(config, &keys[i], out);
+    for (size_t i = 0; i < config_key_count; i++) {
+        buf_addf(out, "%s\n  \"%s\": {\"value\": ", i > 0 ? "," : "", config_keys[i].name);
+        write_value(config, &config_keys[i], out);
         buf_addf(out, ", \"source\": \"%s\"}", config->sources[i]);
     }
     buf_add_text(out, "\n}\n");
@@ -573,18 +448,18 @@ void config_write_json(const struct config *config, struct buf *out)
 
 void config_write_yaml(const struct config *config, struct buf *out)
 {
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        size_t length = group_length(&keys[i]);
+    for (size_t i = 0; i < config_key_count; i++) {
+        size_t length = group_length(&config_keys[i]);
 
         if (begins_group(i))
-            buf_addf(out, "%.*s:\n", (int)length, keys[i].name);
-        buf_addf(out, "  # %s\n  %s: ", keys[i].purpose, keys[i].name + length + 1);
-        write_value(config, &keys[i], out);
+            buf_addf(out, "%.*s:\n", (int)length, config_keys[i].name);
+        buf_addf(out, "  # %s\n  %s: ", config_keys[i].purpose, config_keys[i].name + length + 1);
+        write_value(config, &config_keys[i], out);
         buf_add_byte(out, '\n');
     }
 }
 
 const char *config_key(size_t number)
 {
-    return number < ARRAY_LEN(keys) ? keys[number].name : NULL;
+    return number < config_key_count ? config_keys[number].name : NULL;
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* config_keys - the table of keys. */
+#include "config_keys.h"
+
+#include "topofit/mem.h"
+
+#include <stddef.h>
+
+static const struct word failed_nodes_words[] = {{"auto", FAILED_NODES_AUTO},
+                                                 {"always", FAILED_NODES_ALWAYS},
+                                                 {"never", FAILED_NODES_NEVER},
+                                                 {0}};
+static const struct word mode_words[] = {
+    {"soft", TOPOLOGY_SOFT}, {"hard", TOPOLOGY_HARD}, {"off", TOPOLOGY_OFF}, {0}};
+static const struct word source_words[] = {
+    {"auto", SOURCE_AUTO}, {"vendor", SOURCE_VENDOR}, {"numa", SOURCE_NUMA}, {0}};
+static const struct word unknown_words[] = {
+    {"treat-as-worst", UNKNOWN_AS_WORST}, {"reject", UNKNOWN_REJECT}, {0}};
+static const struct word packing_words[] = {
+    {"binpack", PACKING_BINPACK}, {"spread", PACKING_SPREAD}, {0}};
+static const struct word level_words[] = {{"debug", LOG_LEVEL_DEBUG},
+                                          {"info", LOG_LEVEL_INFO},
+                                          {"warn", LOG_LEVEL_WARN},
+                                          {"error", LOG_LEVEL_ERROR},
+                                          {0}};
+static const struct word format_words[] = {
+    {"text", LOG_FORMAT_TEXT}, {"json", LOG_FORMAT_JSON}, {0}};
+
+#define AT(field) offsetof(struct config, field)
+
+const struct key config_keys[] = {
+    {"extender.listen", KEY_ADDRESS, AT(extender_listen), "127.0.0.1:9901", 0, 0, NULL,
+     "address and port for kube-scheduler's calls"},
+    {"extender.threads", KEY_NUMBER, AT(extender_threads), "2", 1, 64, NULL,
+     "threads that answer calls"},
+    {"extender.connectionsMax", KEY_NUMBER, AT(extender_connections_max), "1024", 16, 65535, NULL,
+     "connections open at once"},
+    {"extender.bodyMaxMiB", KEY_NUMBER, AT(extender_body_max_mib), "16", 1, 512, NULL,
+     "largest request; raise it only for nodeCacheCapable: false"},
+    {"extender.requestTimeout", KEY_DURATION, AT(extender_request_timeout_ms), "10s", 100, 600000,
+     NULL, "a client that sends its request longer than this is cut"},
+    {"extender.bindTimeout", KEY_DURATION, AT(extender_bind_timeout_ms), "6s", 100, 600000, NULL,
+     "how long a Binding may take; keep it below the scheduler's httpTimeout"},
+    {"extender.failedNodes", KEY_CHOICE, AT(extender_failed_nodes), "auto", 0, 0,
+     failed_nodes_words, "report refusals that eviction could cure as FailedNodes"},
+    {"extender.tlsCertFile", KEY_TEXT, AT(extender_tls_cert_file), "", 0, 0, NULL,
+     "certificate of the port, then those that signed it (PEM); empty: not encrypted"},
+    {"extender.tlsKeyFile", KEY_TEXT, AT(extender_tls_key_file), "", 0, 0, NULL,
+     "private key of the certificate (PEM)"},
+    {"extender.clientCaFile", KEY_TEXT, AT(extender_client_ca_file), "", 0, 0, NULL,
+     "CA certificates (PEM); clients must show a certificate signed by one; empty: none"},
+    {"extender.allowUnauthenticated", KEY_BOOL, AT(extender_allow_unauthenticated), "false", 0, 0,
+     NULL, "listen beyond the loopback address without clientCaFile; others must guard the port"},
+    {"admin.listen", KEY_ADDRESS, AT(admin_listen), "127.0.0.1:9902", 0, 0, NULL,
+     "address and port for health, metrics and debug"},
+    {"admin.tlsCertFile", KEY_TEXT, AT(admin_tls_cert_file), "", 0, 0, NULL,
+     "certificate of the port, then those that signed it (PEM); empty: not encrypted"},
+    {"admin.tlsKeyFile", KEY_TEXT, AT(admin_tls_key_file), "", 0, 0, NULL,
+     "private key of the certificate (PEM)"},
+    {"kube.kubeconfig", KEY_TEXT, AT(kube_kubeconfig), "", 0, 0, NULL,
+     "kubeconfig file; empty: $KUBECONFIG, the pod's account, ~/.kube/config"},
+    {"kube.bindsMax", KEY_NUMBER, AT(kube_binds_max), "256", 1, 4096, NULL,
+     "Bindings in flight at once; more are refused and retried by the scheduler"},
+    {"kube.watchList", KEY_BOOL, AT(kube_watch_list), "true", 0, 0, NULL,
+     "ask for lists as streams where the API server can do that"},
+    {"kube.wakePods", KEY_BOOL, AT(kube_wake_pods), "true", 0, 0, NULL,
+     "change a node's annotation when a waiting pod may fit and the scheduler cannot know"},
+    {"kube.reconcileInterval", KEY_DURATION, AT(kube_reconcile_interval_ms), "10m", 0, 86400000,
+     NULL, "how often memory is compared with the API server; 0s: only when asked"},
+    {"leaderElection.enabled", KEY_BOOL, AT(lease_enabled), "true", 0, 0, NULL,
+     "bind only while holding a Lease; also guards a restart against its predecessor"},
+    {"leaderElection.namespace", KEY_TEXT, AT(lease_namespace), "", 0, 0, NULL,
+     "namespace of the Lease; empty: that of the pod or the kubeconfig, else kube-system"},
+    {"leaderElection.name", KEY_TEXT, AT(lease_name), "topofit", 0, 0, NULL,
+     "name of the Lease; the same for all replicas"},
+    {"leaderElection.leaseDuration", KEY_DURATION, AT(lease_duration_ms), "15s", 1000, 3600000,
+     NULL, "others wait so long before they take over from a leader that is gone"},
+    {"leaderElection.renewDeadline", KEY_DURATION, AT(lease_renew_deadline_ms), "10s", 500, 3600000,
+     NULL, "a leader that could not renew for so long stops binding"},
+    {"leaderElection.retryPeriod", KEY_DURATION, AT(lease_retry_period_ms), "2s", 100, 600000, NULL,
+     "between two attempts to take or renew the Lease"},
+    {"events.enabled", KEY_BOOL, AT(events_enabled), "true", 0, 0, NULL,
+     "write Events about pods and nodes"},
+    {"events.perSecond", KEY_NUMBER, AT(events_per_second), "5", 1, 1000, NULL,
+     "requests for Events in the long run"},
+    {"events.burst", KEY_NUMBER, AT(events_burst), "50", 1, 10000, NULL,
+     "requests for Events at once"},
+    {"topology.mode", KEY_CHOICE, AT(topology_mode), "soft", 0, 0, mode_words,
+     "soft ranks, hard refuses, pods may choose; off ignores links for all pods"},
+    {"topology.source", KEY_CHOICE, AT(topology_source), "auto", 0, 0, source_words,
+     "which facts count: links and NUMA, links alone, NUMA alone"},
+    {"topology.maxTier", KEY_NUMBER, AT(topology_max_tier), "1", 0, 3, NULL,
+     "worst tier that hard mode allows inside a set"},
+    {"topology.unknown", KEY_CHOICE, AT(topology_unknown), "treat-as-worst", 0, 0, unknown_words,
+     "hard mode on nodes that report neither links nor NUMA"},
+    {"topology.leastDamage", KEY_BOOL, AT(topology_least_damage), "true", 0, 0, NULL,
+     "a single GPU is taken where the rest loses least"},
+    {"packing.device", KEY_CHOICE, AT(packing_device), "binpack", 0, 0, packing_words,
+     "which GPUs of a node to fill first"},
+    {"packing.node", KEY_CHOICE, AT(packing_node), "binpack", 0, 0, packing_words,
+     "which nodes to fill first"},
+    {"log.level", KEY_CHOICE, AT(log_level), "info", 0, 0, level_words,
+     "least level that is written"},
+    {"log.format", KEY_CHOICE, AT(log_format), "text", 0, 0, format_words, "form of log lines"},
+};
+
+/* Every choice is kept as an enum of this size. */
+_Static_assert(sizeof(enum log_level) == sizeof(int), "enums are not of the size of int");
+_Static_assert(ARRAY_LEN(config_keys) <= CONFIG_KEYS_MAX, "CONFIG_KEYS_MAX is too small");
+
+const size_t config_key_count = ARRAY_LEN(config_keys);

@@ -2,10 +2,9 @@
 /* controller - everything of one topofit that talks to the API server over time, as one machine. */
 #include "topofit/controller.h"
 
-#include "topofit/buf.h"
+#include "controller_inside.h"
 #include "topofit/jitter.h"
 #include "topofit/mem.h"
-#include "topofit/orphan_finder.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -17,166 +16,6 @@
 
 /* kube-scheduler looks at pods through the same glass; a pod that finishes is told as deleted. */
 #define UNFINISHED_PODS "status.phase!=Succeeded,status.phase!=Failed"
-
-enum machine {
-    NODE_REFLECTOR = 0,
-    POD_REFLECTOR,
-    BINDER,
-    LEASE,
-    EVENT_QUEUE,
-    WAKER,
-    RECONCILER,
-    MACHINES,
-};
-
-/* A request in flight. */
-struct call {
-    struct call *next;
-    uint64_t id;    /* ours */
-    uint64_t inner; /* the machine's; 0 for reflectors, which have one at a time */
-    enum machine machine;
-    int status;
-    unsigned retry_after_s;
-    struct buf body; /* of machines that want it whole */
-};
-
-struct controller {
-    struct controller_options options;
-    struct reflector *nodes, *pods;
-    struct binder *binder;
-    struct lease *lease;        /* NULL: no election */
-    struct event_queue *events; /* NULL: none are written */
-    struct waker *waker;        /* NULL: nobody is woken */
-    struct reconciler *reconciler;
-    struct orphan_finder *orphans;
-    struct call *calls;
-    uint64_t last_id;
-    uint64_t term;          /* number of the term that was seen last; 0: never led */
-    uint64_t lists_at_term; /* complete lists of pods when it began */
-    bool stopping;
-    uint64_t stop_by_ms; /* for events, and for Bindings in doubt */
-};
-
-/* --- the machines, by what they have in common ----------------------------------------------- */
-
-/*
- * A reflector says what it wants in words of its own, and is driven apart. The others have these.
- */
-struct driver {
-    bool (*next)(struct controller *c, struct moment now, struct api_request *out);
-    uint64_t (*due_ms)(const struct controller *c);
-    void (*on_answer)(struct controller *c, uint64_t id, const struct api_answer *answer,
-                      uint64_t now_ms);
-    void (*on_loss)(struct controller *c, uint64_t id, bool was_sent, const char *why,
-                    uint64_t now_ms);
-};
-
-static bool next_binding(struct controller *c, struct moment now, struct api_request *out)
-{
-    return binder_next_request(c->binder, now.monotonic_ms, out);
-}
-
-static uint64_t binder_due_ms(const struct controller *c)
-{
-    return binder_next_due_ms(c->binder);
-}
-
-static void on_binding(struct controller *c, uint64_t id, const struct api_answer *answer,
-                       uint64_t now_ms)
-{
-    binder_on_answer(c->binder, id, answer, now_ms);
-}
-
-static void on_lost_binding(struct controller *c, uint64_t id, bool was_sent, const char *why,
-                            uint64_t now_ms)
-{
-    binder_on_loss(c->binder, id, was_sent, why, now_ms);
-}
-
-static bool next_lease(struct controller *c, struct moment now, struct api_request *out)
-{
-    return c->lease != NULL && lease_next_request(c->lease, now, out);
-}
-
-static uint64_t lease_due_ms(const struct controller *c)
-{
-    return c->lease != NULL ? lease_next_due_ms(c->lease) : UINT64_MAX;
-}
-
-static void on_lease(struct controller *c, uint64_t id, const struct api_answer *answer,
-                     uint64_t now_ms)
-{
-    lease_on_answer(c->lease, id, answer, now_ms);
-}
-
-static void on_lost_lease(struct controller *c, uint64_t id, bool was_sent, const char *why,
-                          uint64_t now_ms)
-{
-    lease_on_loss(c->lease, id, was_sent, why, now_ms);
-}
-
-static bool next_event(struct controller *c, struct moment now, struct api_request *out)
-{
-    return c->events != NULL && event_queue_next_request(c->events, now, out);
-}
-
-static uint64_t events_due_ms(const struct controller *c)
-{
-    return c->events != NULL ? event_queue_next_due_ms(c->events) : UINT64_MAX;
-}
-
-static void on_event(struct controller *c, uint64_t id, const struct api_answer *answer,
-                     uint64_t now_ms)
-{
-    event_queue_on_answer(c->events, id, answer, now_ms);
-}
-
-static void on_lost_event(struct controller *c, uint64_t id, bool was_sent, const char *why,
-                          uint64_t now_ms)
-{
-    event_queue_on_loss(c->events, id, was_sent, why, now_ms);
-}
-
-static bool next_wake(struct controller *c, struct moment now, struct api_request *out)
-{
-    return c->waker != NULL && !c->stopping && waker_next_request(c->waker, now, out);
-}
-
-static uint64_t wake_due_ms(const struct controller *c)
-{
-    return c->waker != NULL && !c->stopping ? waker_next_due_ms(c->waker) : UINT64_MAX;
-}
-
-static void on_wake(struct controller *c, uint64_t id, const struct api_answer *answer,
-                    uint64_t now_ms)
-{
-    waker_on_answer(c->waker, id, answer, now_ms);
-}
-
-static void on_lost_wake(struct controller *c, uint64_t id, bool was_sent, const char *why,
-                         uint64_t now_ms)
-{
-    waker_on_loss(c->waker, id, was_sent, why, now_ms);
-}
-
-static bool next_comparison(struct controller *c, struct moment now, struct api_request *out)
-{
-    return !c->stopping && reconciler_next_request(c->reconciler, now, out);
-}
-
-static uint64_t comparison_due_ms(const struct controller *c)
-{
-    return c->stopping ? UINT64_MAX : reconciler_next_due_ms(c->reconciler);
-}
-
-/* In the order in which they are served. on_answer NULL: it reads what arrives by itself. */
-static const struct driver drivers[MACHINES] = {
-    [BINDER] = {next_binding, binder_due_ms, on_binding, on_lost_binding},
-    [LEASE] = {next_lease, lease_due_ms, on_lease, on_lost_lease},
-    [EVENT_QUEUE] = {next_event, events_due_ms, on_event, on_lost_event},
-    [WAKER] = {next_wake, wake_due_ms, on_wake, on_lost_wake},
-    [RECONCILER] = {next_comparison, comparison_due_ms, NULL, NULL},
-};
 
 static struct reflector *reflector_of(const struct controller *c, enum machine machine)
 {
@@ -451,7 +290,7 @@ static void drive_reflector(struct controller *c, enum machine machine, uint64_t
 static void drive(struct controller *c, enum machine machine, struct moment now,
                   struct controller_wish *out)
 {
-    const struct driver *driver = &drivers[machine];
+    const struct driver *driver = &controller_drivers[machine];
     struct api_request request;
     uint64_t due_ms;
 
@@ -528,7 +367,7 @@ void controller_on_bytes(struct controller *c, uint64_t id, const char *bytes, s
 static void end_whole(struct controller *c, const struct call *call, const struct error *failure,
                       bool was_sent, uint64_t now_ms)
 {
-    const struct driver *driver = &drivers[call->machine];
+    const struct driver *driver = &controller_drivers[call->machine];
     struct api_answer answer = {
         .status = call->status,
         .retry_after_s = call->retry_after_s,

@@ -26,9 +26,11 @@
 #define BINDER_BODY_MAX_BYTES \
     (1u << 20) /* of a Binding; the API server takes 256 KiB of annotations */
 
-/* The API server ends every request after 60 s (--request-timeout), and some more is allowed for.
+/*
+ * A Binding arrives within 5 s or not at all (kube_client.h), the API server ends it after the time
+ * that its path tells, at most some seconds, and as much again is allowed for.
  */
-#define BINDER_LATE_MS 90000u
+#define BINDER_LATE_MS 30000u
 
 struct binder_counters {
     uint64_t posts, gets;            /* requests sent */

@@ -2,9 +2,9 @@
 /*
  * config - the configuration: one table of keys, read from YAML, const after start.
  *
- * The table in config_keys.c is the only place that knows a key: its name, type, default, limits and
- * what it is for. Reading, `check-config --list-keys`, /configz and the test of the documentation
- * come from it. Unknown keys are refused with line, column and the nearest known key.
+ * The table in config_keys.c is the only place that knows a key: its name, type, default, limits
+ * and what it is for. Reading, `check-config --list-keys`, /configz and the test of the
+ * documentation come from it. Unknown keys are refused with line, column and the nearest known key.
  */
 #ifndef TOPOFIT_CONFIG_H
 #define TOPOFIT_CONFIG_H

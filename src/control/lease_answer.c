@@ -9,6 +9,8 @@
 /* A claim that is not taken up within so many retry periods is everybody's. */
 #define CLAIM_ROUNDS 2u
 
+#define REFUSALS_PASSING 3u /* refusals in a row that may still pass by themselves */
+
 /* --- what to do ------------------------------------------------------------------------------ */
 
 static bool is_held_by_nobody(const struct lease *lease)
@@ -236,10 +238,14 @@ static void note_refusal(struct lease *lease, enum call sent, int http_status,
     note_problem(lease, what, status->message);
 }
 
-/* May pass by itself: the token is renewed, the server less busy. */
-static bool is_passing(int http_status)
+/*
+ * May pass by itself: the token is renewed, the server less busy. A server that has just started
+ * knows no roles for a moment and allows nothing.
+ */
+static bool is_passing(const struct lease *lease, int http_status)
 {
-    return http_status == 401 || http_status == 408 || http_status == 429 || http_status / 100 != 4;
+    return http_status == 401 || http_status == 408 || http_status == 429 ||
+           http_status / 100 != 4 || (http_status == 403 && lease->refusals <= REFUSALS_PASSING);
 }
 
 static void take_refusal(struct lease *lease, enum call sent, const struct api_answer *answer,
@@ -265,7 +271,8 @@ static void take_refusal(struct lease *lease, enum call sent, const struct api_a
     /* Only a 4xx that the API server wrote itself tells that nothing was executed. */
     if (makes_us_the_holder(sent) && (answer->status / 100 != 4 || status.code != answer->status))
         note_doubt(lease);
-    if (is_passing(answer->status))
+    lease->refusals++;
+    if (is_passing(lease, answer->status))
         lease_pause(lease, CALL_LOOK, now_ms);
     else
         lease_pause_long(lease, now_ms);
@@ -290,6 +297,7 @@ void lease_take_answer(struct lease *lease, enum call sent, const struct api_ans
         go_on_without_answer(lease, sent, true, now_ms);
     } else {
         lease->problem[0] = '\0';
+        lease->refusals = 0;
         takers[sent](lease, &record, now_ms);
     }
 }

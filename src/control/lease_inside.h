@@ -54,6 +54,8 @@ struct lease {
     uint64_t worked_until_ms;                              /* no handing over before; 0: no work */
     uint64_t yield_until_ms; /* we handed over: not to be taken back before; 0: did not */
 
+    unsigned refusals; /* in a row */
+
     bool is_resigning, is_resigned;
     uint64_t resign_by_ms;
 

@@ -41,13 +41,14 @@ static void log_record_problem(void *ctx, const struct pod *pod)
               log_text("problem", pod->record_problem));
 }
 
-/* Two records claim one device: in the log, and as an Event of the node. */
+/* Several pods claim one device: in the log, and as an Event of the node. */
 static void tell_conflict(void *ctx, const struct conflict *conflict)
 {
     struct daemon *daemon = ctx;
-    AUTO_FREE char *note = xasprintf("records of several pods claim device %s: it takes no new pod "
-                                     "until one of them is gone",
-                                     conflict->device);
+    AUTO_FREE char *note =
+        xasprintf("several pods claim device %s, by their records or by a Binding that is not "
+                  "settled: it takes no new pod until only one does",
+                  conflict->device);
     const struct cluster_event event = {
         .is_warning = true,
         .reason = "RecordConflict",
@@ -59,7 +60,7 @@ static void tell_conflict(void *ctx, const struct conflict *conflict)
                       .uid = conflict->node_uid},
     };
 
-    log_event(daemon->log, LOG_LEVEL_WARN, "records of several pods claim one device",
+    log_event(daemon->log, LOG_LEVEL_WARN, "several pods claim one device",
               log_text("node", conflict->node), log_text("device", conflict->device));
     if (daemon->loop != NULL)
         kube_loop_add_event(daemon->loop, &event);

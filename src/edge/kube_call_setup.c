@@ -98,11 +98,17 @@ static void set_patience(const struct kube_call *call, curl_socket_t fd)
 
 static int on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
+    /*
+     * What was not sent when a connection is closed, or the process killed, is thrown away. The
+     * kernel would go on sending, and a Binding that was given up could be executed after all.
+     */
+    const struct linger none = {.l_onoff = 1, .l_linger = 0};
     struct kube_call *call = ctx;
 
     (void)purpose;
     kube_sockets_add(&call->client->sockets, fd);
     set_patience(call, fd);
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
     return CURL_SOCKOPT_OK;
 }
 

@@ -141,6 +141,7 @@ static void test_create__answers_decide_as_captured(void **state)
 static void test_trouble__says_what_the_role_lacks_and_asks_rarely(void **state)
 {
     AUTO(lease_story_free) struct lease_story *story = lease_story_new();
+    uint64_t refused_ms;
 
     (void)state;
     expect_call(story, "GET");
@@ -148,10 +149,27 @@ static void test_trouble__says_what_the_role_lacks_and_asks_rarely(void **state)
     assert_contains(lease_problem(story->lease), "verbs get, create and update on leases");
     assert_contains(lease_problem(story->lease), "in namespace gpu");
     assert_int_equal(lease_counters(story->lease)->errors, 1);
+    for (unsigned times = 1; times < 4; times++) {
+        wait_for_call(story, "GET");
+        answer_status(story, 403);
+    }
+    refused_ms = story->now_ms;
     wait_for_call(story, "GET");
-    assert_int_equal(story->now_ms, T0 + 5 * RETRY);
+    assert_int_equal(story->now_ms, refused_ms + 5 * RETRY);
     answer_lease(story, "they", 15, "");
     assert_string_equal(lease_problem(story->lease), "");
+}
+
+/* A server that has just started knows no roles for a moment. */
+static void test_trouble__that_may_pass_is_looked_at_again_soon(void **state)
+{
+    AUTO(lease_story_free) struct lease_story *story = lease_story_new();
+
+    (void)state;
+    expect_call(story, "GET");
+    answer_status(story, 403);
+    wait_for_call(story, "GET");
+    assert_in_range(story->now_ms, T0 + RETRY, T0 + 22 * RETRY / 10);
 }
 
 static void test_trouble__says_that_the_namespace_is_missing(void **state)
@@ -236,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_write__answers_decide_as_captured),
         cmocka_unit_test(test_create__answers_decide_as_captured),
         cmocka_unit_test(test_trouble__says_what_the_role_lacks_and_asks_rarely),
+        cmocka_unit_test(test_trouble__that_may_pass_is_looked_at_again_soon),
         cmocka_unit_test(test_trouble__says_that_the_namespace_is_missing),
         cmocka_unit_test(test_trouble__is_counted_and_tried_again_after_the_retry_period),
         cmocka_unit_test(test_trouble__a_404_of_somebody_else_is_no_absence),

@@ -37,7 +37,8 @@ struct kube_request {
     uint64_t timeout_ms;      /* for the whole call; 0: the caller minds the time */
     /*
      * The body is not sent after that moment (clock_monotonic_ms; 0: whenever): looked at right
-     * before it is written, since a process may be stopped between any two steps.
+     * before it is written, since a process may be stopped between any two steps. Such a body is
+     * sent once at most: libcurl would send it again when a connection it used again has died.
      */
     uint64_t body_by_ms;
     size_t answer_max_bytes; /* a longer answer is a failure; 0: the caller counts */

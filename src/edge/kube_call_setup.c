@@ -233,15 +233,16 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     return length;
 }
 
-/* Once more from the start: the connection that was to be used again had been closed. */
+/*
+ * libcurl wants to start over when a connection that it used again was closed before the answer.
+ * What it has written may have been executed all the same: whoever asked must hear of it.
+ */
 static int on_rewind(void *ctx, curl_off_t offset, int origin)
 {
-    struct kube_call *call = ctx;
+    const struct kube_call *call = ctx;
+    bool is_unread = origin == SEEK_SET && offset == 0 && call->body_done == 0;
 
-    if (origin != SEEK_SET || offset < 0 || (size_t)offset > call->late_body.length)
-        return CURL_SEEKFUNC_FAIL;
-    call->body_done = (size_t)offset;
-    return CURL_SEEKFUNC_OK;
+    return is_unread ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
 
 static void set_body(struct kube_call *call)

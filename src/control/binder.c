@@ -111,7 +111,7 @@ void binder_finish_failed(struct binder *binder, struct attempt *attempt, const 
 
 static bool is_in_doubt(const struct attempt *attempt)
 {
-    return attempt->in_doubt || attempt->step == POST_SENT;
+    return attempt->in_doubt || attempt->is_unexplained || attempt->step == POST_SENT;
 }
 
 static void describe_end(const struct attempt *attempt, const char *why, char *text, size_t size)

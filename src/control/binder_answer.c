@@ -51,6 +51,8 @@ void binder_take_post_answer(struct binder *binder, struct attempt *attempt,
     } else {
         /* Only a 4xx that the API server wrote itself tells that nothing was executed. */
         attempt->in_doubt |= answer->status / 100 != 4 || status.code != answer->status;
+        /* "Already assigned": by this very Binding, if somebody on the way sent it twice. */
+        attempt->is_unexplained = true;
         binder_look(binder, attempt, now_ms);
     }
 }
@@ -82,6 +84,12 @@ static void take_bound_pod(struct binder *binder, struct attempt *attempt,
         binder_finish(binder, attempt, BIND_BOUND, "");
 }
 
+static void post_again(struct binder *binder, struct attempt *attempt, uint64_t now_ms)
+{
+    attempt->is_unexplained = false;
+    binder_try_again(binder, attempt, POST_WANTED, 0, now_ms);
+}
+
 static void take_pod(struct binder *binder, struct attempt *attempt, const struct kube_pod *pod,
                      uint64_t now_ms)
 {
@@ -96,7 +104,7 @@ static void take_pod(struct binder *binder, struct attempt *attempt, const struc
     else if (pod->gated && !attempt->in_doubt)
         binder_finish_failed(binder, attempt, "the pod has scheduling gates");
     else if (!attempt->is_settling)
-        binder_try_again(binder, attempt, POST_WANTED, 0, now_ms);
+        post_again(binder, attempt, now_ms);
     else if (now_ms - attempt->last_post_at_ms >= BINDER_LATE_MS)
         binder_finish_failed(binder, attempt, "the pod was not bound");
     else

@@ -18,6 +18,35 @@ static struct bind_story *unclear_story(void)
     return story;
 }
 
+/* A proxy may have sent it twice: the first one was executed, the second one refused. */
+static void test_conflict__that_no_look_explains_in_time_is_unclear(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+
+    (void)state;
+    reply(story, 409, STATUS("409", "Conflict"));
+    while (story->done == 0) {
+        if (next_request(story))
+            reply(story, 503, STATUS("503", "ServiceUnavailable"));
+        story->now_ms += 100;
+    }
+    expect_done(story, BIND_UNCLEAR, "it is not known whether the pod is bound");
+}
+
+/* An unbound pod explains it: whatever the conflict was, the Binding was not executed. */
+static void test_conflict__that_a_look_explains_leaves_no_doubt(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+
+    (void)state;
+    reply(story, 409, STATUS("409", "Conflict"));
+    assert_true(next_request(story));
+    reply(story, 200, POD("uid-1", "", ""));
+    story->now_ms = DEADLINE;
+    assert_false(next_request(story));
+    expect_done(story, BIND_FAILED, "");
+}
+
 /* Let time pass until the pod is looked at. */
 static void wait_for_look(struct bind_story *story)
 {
@@ -148,6 +177,8 @@ static void test_settle__ends_undecided_when_the_binder_stops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_conflict__that_no_look_explains_in_time_is_unclear),
+        cmocka_unit_test(test_conflict__that_a_look_explains_leaves_no_doubt),
         cmocka_unit_test(test_settle__finds_out_that_the_pod_was_bound),
         cmocka_unit_test(test_settle__finds_out_that_the_pod_is_gone_or_bound_otherwise),
         cmocka_unit_test(

@@ -77,4 +77,9 @@ int kube_loop_reconcile(struct kube_loop *loop, kube_loop_on_report on_report, v
 /* The counters as of the last time something happened. */
 void kube_loop_status(struct kube_loop *loop, struct kube_loop_status *out);
 
+/* It has not come round for KUBE_LOOP_STUCK_MS, and will not: taking a huge list over is quicker.
+ */
+#define KUBE_LOOP_STUCK_MS 60000u
+bool kube_loop_is_stuck(const struct kube_loop_status *status, uint64_t now_ms);
+
 #endif

@@ -14,7 +14,6 @@
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
 #define JSON_TYPE "application/json"
-#define LOOP_STUCK_MS 60000u /* it comes round every few seconds; a huge list may take longer */
 
 static void answer(const struct http_request *request, unsigned status, const char *type,
                    const struct buf *body)
@@ -58,7 +57,7 @@ static bool is_turning(struct daemon *daemon)
     if (daemon->loop == NULL)
         return true;
     kube_loop_status(daemon->loop, &status);
-    return daemon_now().monotonic_ms - status.turned_ms < LOOP_STUCK_MS;
+    return !kube_loop_is_stuck(&status, daemon_now().monotonic_ms);
 }
 
 static void handle_livez(void *ctx, const struct http_request *request)

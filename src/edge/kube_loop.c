@@ -419,6 +419,11 @@ void kube_loop_status(struct kube_loop *loop, struct kube_loop_status *out)
     pthread_mutex_unlock(&loop->mutex);
 }
 
+bool kube_loop_is_stuck(const struct kube_loop_status *status, uint64_t now_ms)
+{
+    return now_ms >= status->turned_ms && now_ms - status->turned_ms >= KUBE_LOOP_STUCK_MS;
+}
+
 /* --- start and stop -------------------------------------------------------------------------- */
 
 static void loop_free(struct kube_loop *loop)

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges rendered manifests (files, or "-") by rules that a schema does not know.
 
-Rights: nothing beyond RIGHTS. Pods: what the "restricted" pod security standard asks, and a
-read-only root, and every file that topofit's configuration names. Network policies: the chart's own pod, and nobody let in by omission. Objects: the
-usual labels, no nulls, no floating image tags, a namespace.
+Rights: nothing beyond RIGHTS, and of those what topofit's configuration makes use of, no more and no
+less. Pods: what the "restricted" pod security standard asks, and a read-only root, and every file
+that topofit's configuration names. Two pods at once only where both containers elect a leader.
+Network policies and budgets: the chart's own pod, and nobody let in by omission. Objects: the usual
+labels, no nulls, no floating image tags, a namespace.
 """
 import sys
 
@@ -50,6 +52,92 @@ def rule_problems(kind, rule):
             if resource == "leases" and not rule.get("resourceNames") and \
                     rule["verbs"] != ["create"]:
                 yield "gives every lease of the namespace"
+
+
+def given_to(items, subject, kind, namespace=None):
+    """(API group, resource, verb, name or None) of all that this chart's own roles let it do."""
+    roles = {(item["kind"], item["metadata"].get("namespace"), item["metadata"]["name"]): item
+             for item in items if item["kind"] == kind}
+    for item in items:
+        if item["kind"] != kind + "Binding" or item["metadata"].get("namespace") != namespace:
+            continue
+        role = roles.get((item["roleRef"]["kind"], namespace, item["roleRef"]["name"]))
+        if role is None or subject not in [one["name"] for one in item["subjects"]]:
+            continue
+        for rule in role["rules"]:
+            for group in rule["apiGroups"]:
+                for resource in rule["resources"]:
+                    for verb in rule["verbs"]:
+                        for name in rule.get("resourceNames", [None]):
+                            yield group, resource, verb, name
+
+
+def needed(config):
+    """The rights that topofit makes use of with this configuration: (cluster-wide, on leases)."""
+    wide = {("", resource, verb, None) for resource in ("nodes", "pods") for verb in READ}
+    wide.add(("", "pods/binding", "create", None))
+    if config.get("kube", {}).get("wakePods", True):
+        wide.add(("", "nodes", "patch", None))
+    if config.get("events", {}).get("enabled", True):
+        wide |= {("events.k8s.io", "events", verb, None) for verb in ("create", "patch")}
+    lease = config["leaderElection"]
+    leases = {("coordination.k8s.io", "leases", "create", None)} | {
+        ("coordination.k8s.io", "leases", verb, lease["name"]) for verb in ("get", "update")}
+    return wide, leases if lease.get("enabled", True) else set()
+
+
+def scheduler_lease(items):
+    """(namespace, rights) that kube-scheduler needs for its own Lease."""
+    for item in items:
+        if item["kind"] == "ConfigMap" and item["metadata"]["name"].endswith("-scheduler"):
+            election = yaml.safe_load(item["data"]["config.yaml"])["leaderElection"]
+            if election["leaderElect"]:
+                return election["resourceNamespace"], {
+                    ("coordination.k8s.io", "leases", verb, election["resourceName"])
+                    for verb in ("get", "update")}
+    return None, set()
+
+
+def rights_problems(items, config):
+    """Does the account have what its configuration asks for, where it asks for it, and no more?"""
+    if not any(item["kind"] == "ClusterRole" for item in items):
+        return  # rbac.create is false
+    account = next(workload(items))["spec"]["template"]["spec"]["serviceAccountName"]
+    wide, leases = needed(config)
+    wanted = {None: wide, config["leaderElection"]["namespace"]: leases}
+    namespace, rights = scheduler_lease(items)
+    wanted[namespace] = wanted.get(namespace, set()) | rights
+    places = {item["metadata"].get("namespace") for item in items if item["kind"] == "Role"}
+    for place in places | set(wanted):
+        given = set(given_to(items, account, "Role" if place else "ClusterRole", place))
+        for what, rights in (("lacks", wanted.get(place, set()) - given),
+                             ("needs no", given - wanted.get(place, set()))):
+            for right in sorted(rights, key=str):
+                yield f"{account} {what} {right} in {place or 'the cluster'}"
+
+
+def lets_two_run(items, config):
+    elects = config["leaderElection"].get("enabled", True)
+    return elects and bool(scheduler_lease(items)[1])
+
+
+def update_problems(spec, may_overlap):
+    strategy = spec["strategy"]
+    if not may_overlap:
+        if strategy != {"type": "Recreate"}:
+            yield "runs two pods at once during an update, and they elect no leader"
+        if spec["replicas"] > 1:
+            yield "runs several pods, and they elect no leader"
+    elif strategy != {"type": "RollingUpdate",
+                      "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}:
+        yield "ends the old pod before the new one is ready"
+    pod = spec["template"]["spec"]
+    if spec["replicas"] > 1 and not {"affinity", "topologySpreadConstraints"} & set(pod):
+        yield "may run all its pods on one node"
+    for constraint in pod.get("topologySpreadConstraints", []):
+        labels = spec["template"]["metadata"]["labels"]
+        if not constraint["labelSelector"]["matchLabels"].items() <= labels.items():
+            yield "spreads pods that are not its own"
 
 
 def role_problems(kind, item):
@@ -154,16 +242,27 @@ def policy_problems(spec, pods):
                 yield f"opens {port['port']}, which no container has"
 
 
+def budget_problems(spec, pods):
+    wanted = spec["selector"].get("matchLabels", {})
+    if not wanted or not any(wanted.items() <= pod["labels"].items() for pod in pods):
+        yield "does not select the chart's pod"
+    if any(pod["kind"] == "DaemonSet" for pod in pods):
+        yield "is for a DaemonSet, which it cannot count"
+
+
+def workload(items):
+    return (item for item in items if item["kind"] in ("Deployment", "DaemonSet"))
+
+
 def pods_of(items):
-    for item in items:
-        if item["kind"] in ("Deployment", "DaemonSet"):
-            template = item["spec"]["template"]
-            yield {"labels": template["metadata"]["labels"],
-                   "ports": [port for container in template["spec"]["containers"]
-                             for port in container["ports"]]}
+    for item in workload(items):
+        template = item["spec"]["template"]
+        yield {"kind": item["kind"], "labels": template["metadata"]["labels"],
+               "ports": [port for container in template["spec"]["containers"]
+                         for port in container["ports"]]}
 
 
-def item_problems(item, own_roles, pods, config):
+def item_problems(item, own_roles, pods, config, may_overlap):
     kind, metadata = item["kind"], item["metadata"]
     missing = LABELS - set(metadata.get("labels", {}))
     if missing:
@@ -177,11 +276,13 @@ def item_problems(item, own_roles, pods, config):
         yield from binding_problems(item, own_roles)
     elif kind == "NetworkPolicy":
         yield from policy_problems(item["spec"], pods)
+    elif kind == "PodDisruptionBudget":
+        yield from budget_problems(item["spec"], pods)
     elif kind in ("Deployment", "DaemonSet"):
         yield from pod_problems(item["spec"]["template"]["spec"])
         yield from mount_problems(item["spec"]["template"]["spec"], config)
-        if kind == "Deployment" and item["spec"]["strategy"]["type"] != "Recreate":
-            yield "runs two pods at once during an update"
+        if kind == "Deployment":
+            yield from update_problems(item["spec"], may_overlap)
 
 
 def main():
@@ -193,9 +294,11 @@ def main():
                      if item["kind"].endswith("Role")}
         pods = list(pods_of(items))
         config = daemon_config(items)
+        may_overlap = lets_two_run(items, config)
         for item in items:
-            for text in item_problems(item, own_roles, pods, config):
+            for text in item_problems(item, own_roles, pods, config, may_overlap):
                 problems.append(f"{name}: {item['kind']} {item['metadata']['name']} {text}")
+        problems += [f"{name}: {text}" for text in rights_problems(items, config)]
     print("\n".join(problems), end="\n" if problems else "")
     return bool(problems)
 

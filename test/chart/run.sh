@@ -133,6 +133,31 @@ check "notes name the scheduler" check_notes "" "schedulerName: topofit-schedule
 check "notes give the extender" check_notes "--set scheduler.enabled=false" \
     "urlPrefix: http://127.0.0.1:9901"
 
+check "notes tell who binds" check_notes "" "get lease fit-topofit"
+check "notes warn when nobody is elected" check_notes \
+    "--set config.leaderElection.enabled=false" "WARNING: config.leaderElection.enabled"
+# Two at a time, or one after the other; on how many nodes.
+check_rendered() { # set, a line
+    render helm4 "$1" 1.37 "$scratch/rendered.yaml" || return 1
+    grep -qE -- "$2" "$scratch/rendered.yaml"
+}
+check_not_rendered() { # set, a line
+    render helm4 "$1" 1.37 "$scratch/rendered.yaml" || return 1
+    ! grep -qE -- "$2" "$scratch/rendered.yaml"
+}
+check "an update starts the new pod first" check_rendered "" "^    type: RollingUpdate$"
+check "an update ends the old pod first without election" check_rendered \
+    "--set config.leaderElection.enabled=false" "^    type: Recreate$"
+check "an update ends the old pod first when schedulers elect none" check_rendered \
+    "--set scheduler.leaderElection.enabled=false" "^    type: Recreate$"
+check "several replicas are spread" check_rendered "--set replicaCount=2" \
+    "topologyKey: kubernetes.io/hostname"
+check "one replica is not spread" check_not_rendered "" topologySpreadConstraints
+check "affinity replaces the spread" check_not_rendered "--values $here/values/full.yaml" \
+    topologySpreadConstraints
+check "a DaemonSet has no budget" check_not_rendered "--set scheduler.enabled=false" \
+    "kind: PodDisruptionBudget"
+
 tls="--values $here/values/tls.yaml"
 check "notes give the extender with TLS" check_notes "$tls" "urlPrefix: https://127.0.0.1:9901"
 check "notes give the extender's CA" check_notes "$tls" "caFile: /etc/kubernetes/topofit/ca.crt"
@@ -153,17 +178,37 @@ for item in yaml.safe_load_all(sys.stdin):
     grep -qF -- "$2" "$scratch/daemon.yaml" || return 1
     [ -z "${TOPOFIT:-}" ] || "$TOPOFIT" check-config --quiet "$scratch/daemon.yaml"
 }
+check "topofit's configuration has a Lease" check_daemon_config "" "name: fit-topofit"
+check "topofit's configuration, with a Lease elsewhere" check_daemon_config \
+    "--values $here/values/lease-elsewhere.yaml" 'name: "1234"'
 check "topofit's configuration with TLS" check_daemon_config "$tls" \
     "clientCaFile: /etc/topofit-tls/clients/ca.crt"
 check "topofit's configuration, filled" check_daemon_config "--values $here/values/full.yaml" \
     "tlsKeyFile: /etc/topofit-tls/admin/tls.key"
+
+# The chart holds terminationGracePeriodSeconds against it.
+check_bind_timeout() {
+    grep -q '"bindTimeout" "6s"' $chart/templates/_helpers.tpl || return 1
+    [ -z "${TOPOFIT:-}" ] || "$TOPOFIT" check-config | grep -qx '  bindTimeout: "6000ms"'
+}
+check "the chart knows topofit's bindTimeout" check_bind_timeout
 
 while read -r arguments text; do
     check "refused: $arguments" check_refused "$(echo "$arguments" | tr , ' ')" "$text"
 done <<'EOF'
 --set,nosuch=1 nosuch
 --set,extender.prot=1 prot
---set,replicaCount=2 replicaCount
+--set,replicaCount=-1 replicaCount
+--set,replicaCount=2,--set,config.leaderElection.enabled=false one must lead
+--set,replicaCount=2,--set,scheduler.leaderElection.enabled=false one must lead
+--set-string,config.leaderElection.enabled=false enabled
+--set,config.leaderElection.name=Bad_Name name
+--set,config.leaderElection.name=topofit-scheduler taken from each other
+--set,fullnameOverride=topofit-scheduler taken from each other
+--set-string,config.kube.wakePods=false wakePods
+--set,terminationGracePeriodSeconds=15 set at least 16
+--set,config.extender.bindTimeout=1m set at least 70
+--set,config.extender.bindTimeout=20001ms set at least 31
 --set,extender.weight=0 weight
 --set,extender.httpTimeout=10 httpTimeout
 --set,image.digest=sha256:12 digest
@@ -201,9 +246,12 @@ if [ -x "$kube/kube-scheduler" ] && [ -x "$kube/kube-apiserver" ]; then
         "$scratch/chart-config.yaml" "$scratch/file-config.yaml"
     check "kube-scheduler loads the chart's configuration" check_loaded "$scratch/chart-config.yaml"
     check "kube-scheduler loads scheduler-config.yaml" check_loaded "$scratch/file-config.yaml"
-    check "the chart's rights are enough, in a real cluster" env KUBE_BIN_DIR="$kube" \
-        RENDERED="$scratch/1-helm4-1.37.yaml" TOPOFIT="${TOPOFIT:-}" \
-        python3 -B $here/test_installed.py
+    for values in replicas lease-elsewhere; do
+        render helm4 "--values $here/values/$values.yaml" 1.37 "$scratch/$values.yaml"
+        check "the chart's rights are enough, in a real cluster: $values" env \
+            KUBE_BIN_DIR="$kube" RENDERED="$scratch/$values.yaml" TOPOFIT="${TOPOFIT:-}" \
+            python3 -B $here/test_installed.py
+    done
 else
     echo "skip  checks in a real cluster: no kube-apiserver in $kube"
 fi

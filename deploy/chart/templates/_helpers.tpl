@@ -69,7 +69,32 @@ profiles:
 {{ include "topofit.extenders" . }}
 {{- end }}
 
-{{- /* The configuration file: config, and where the certificates are mounted. */ -}}
+{{- /*
+The Lease of the topofit that binds: {enabled, name, namespace}. The configuration file names it and
+a Role allows it; both have it from here.
+*/ -}}
+{{- define "topofit.lease" -}}
+enabled: {{ dig "leaderElection" "enabled" true .Values.config }}
+name: {{ default (include "topofit.fullname" .) (dig "leaderElection" "name" "" .Values.config) | quote }}
+namespace: {{ default .Release.Namespace (dig "leaderElection" "namespace" "" .Values.config) | quote }}
+{{- end }}
+
+{{- /* Not empty when two pods may run at once: one topofit binds, and one kube-scheduler schedules. */ -}}
+{{- define "topofit.takesTurns" -}}
+{{- if and (dig "leaderElection" "enabled" true .Values.config) .Values.scheduler.leaderElection.enabled }}yes{{ end }}
+{{- end }}
+
+{{- /* How long a Binding may take, in whole seconds; a text that is no duration counts as 0. */ -}}
+{{- define "topofit.bindTimeoutSeconds" -}}
+{{- $text := dig "extender" "bindTimeout" "6s" .Values.config | toString }}
+{{- $number := regexFind "^[0-9]+" $text | int }}
+{{- if hasSuffix "ms" $text }}{{ div (add $number 999) 1000 }}
+{{- else if hasSuffix "m" $text }}{{ mul $number 60 }}
+{{- else }}{{ $number }}
+{{- end }}
+{{- end }}
+
+{{- /* The configuration file: config, the Lease, and where the certificates are mounted. */ -}}
 {{- define "topofit.config" -}}
 {{- $extender := dict }}
 {{- with .Values.extender.tls.secretName }}
@@ -78,7 +103,7 @@ profiles:
 {{- with .Values.extender.tls.clientCaSecretName }}
 {{- $_ := set $extender "clientCaFile" "/etc/topofit-tls/clients/ca.crt" }}
 {{- end }}
-{{- $own := dict }}
+{{- $own := dict "leaderElection" (omit (include "topofit.lease" . | fromYaml) "enabled") }}
 {{- with $extender }}
 {{- $_ := set $own "extender" . }}
 {{- end }}
@@ -125,14 +150,18 @@ extenders:
 {{- /* The pod of the Deployment and of the DaemonSet. */ -}}
 {{- define "topofit.podTemplate" -}}
 {{- $host := not .Values.scheduler.enabled -}}
-{{- $config := include "topofit.config" . | fromYaml -}}
 {{- $secrets := include "topofit.secrets" . | fromYaml -}}
 metadata:
   labels:
     {{- mergeOverwrite (dict) .Values.podLabels (include "topofit.labels" . | fromYaml) | toYaml | nindent 4 }}
   annotations:
-    {{- /* New configuration, new pod. */}}
-    checksum/config: {{ print ($config | toYaml) (include "topofit.schedulerConfig" .) | sha256sum }}
+    {{- /*
+    New configuration, new pod; for the keys, too, that a running topofit takes over by itself. So
+    what runs is what was installed, whichever key it is; a configuration that is not right stops
+    the update at a pod that does not start, while the old one goes on; and an update costs about a
+    second without bindings.
+    */}}
+    checksum/config: {{ print (include "topofit.config" .) (include "topofit.schedulerConfig" .) | sha256sum }}
     {{- with .Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -152,6 +181,11 @@ spec:
   {{- with .Values.priorityClassName }}
   priorityClassName: {{ . }}
   {{- end }}
+  {{- /*
+  No preStop: it would have nothing to wait for. No Service leads to the pod, and the kube-scheduler
+  beside topofit is told to stop at the same moment. At SIGTERM topofit takes no more calls, answers
+  those it has, and gives the lease up last.
+  */}}
   terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
   {{- with .Values.nodeSelector }}
   nodeSelector:
@@ -174,6 +208,21 @@ spec:
               - key: node-role.kubernetes.io/control-plane
                 operator: Exists
   {{- end }}
+  {{- if .Values.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- toYaml .Values.topologySpreadConstraints | nindent 4 }}
+  {{- else if and (not $host) (not .Values.affinity) (gt (int .Values.replicaCount) 1) }}
+  topologySpreadConstraints:
+    - topologyKey: kubernetes.io/hostname
+      maxSkew: 1
+      # Rather two on one node than one that waits for a node.
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels:
+          {{- include "topofit.selectorLabels" . | nindent 10 }}
+      # During an update the new pods are spread by themselves.
+      matchLabelKeys: [pod-template-hash]
+  {{- end }}
   containers:
     - name: topofit
       image: {{ include "topofit.image" (dict "image" .Values.image "tag" (default .Chart.AppVersion .Values.image.tag)) | quote }}
@@ -183,9 +232,7 @@ spec:
         - --listen=127.0.0.1:{{ .Values.extender.port }}
         {{- /* On the host's network nobody outside the node is to see it. */}}
         - --admin-listen={{ ternary "127.0.0.1" "" $host }}:{{ .Values.admin.port }}
-        {{- if $config }}
         - --config=/etc/topofit/config.yaml
-        {{- end }}
         {{- with .Values.extraArgs }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
@@ -209,6 +256,10 @@ spec:
         periodSeconds: 10
         timeoutSeconds: 5
         failureThreshold: 3
+      {{- /*
+      Ready means: nodes and pods are known. Not: this one leads. One that follows answers filter,
+      and an update starts the new pod while the old one leads.
+      */}}
       readinessProbe:
         httpGet:
           path: /readyz
@@ -225,20 +276,16 @@ spec:
         {{- toYaml .Values.resources | nindent 8 }}
       securityContext:
         {{- toYaml .Values.securityContext | nindent 8 }}
-      {{- if or $config $secrets }}
       volumeMounts:
-        {{- if $config }}
+        {{- /* Whole volumes: a file mounted by subPath would never change. */}}
         - name: config
           mountPath: /etc/topofit
           readOnly: true
-        {{- end }}
-        {{- /* Whole volumes: a file mounted by subPath would never change. */}}
         {{- range $name, $secret := $secrets }}
         - name: tls-{{ $name }}
           mountPath: /etc/topofit-tls/{{ $name }}
           readOnly: true
         {{- end }}
-      {{- end }}
     {{- if .Values.scheduler.enabled }}
     - name: kube-scheduler
       image: {{ include "topofit.image" (dict "image" .Values.scheduler.image "tag" (include "topofit.schedulerTag" .)) | quote }}
@@ -280,13 +327,10 @@ spec:
           mountPath: /etc/kube-scheduler
           readOnly: true
     {{- end }}
-  {{- if or $config $secrets .Values.scheduler.enabled }}
   volumes:
-    {{- if $config }}
     - name: config
       configMap:
         name: {{ include "topofit.fullname" . }}
-    {{- end }}
     {{- range $name, $secret := $secrets }}
     - name: tls-{{ $name }}
       secret:
@@ -297,5 +341,4 @@ spec:
       configMap:
         name: {{ include "topofit.fullname" . }}-scheduler
     {{- end }}
-  {{- end }}
 {{- end }}

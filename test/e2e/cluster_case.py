@@ -21,8 +21,12 @@ class ClusterCase(unittest.TestCase):
     def setUpClass(cls):
         cls.plane = controlplane.shared()
         cls.api = cls.plane.admin
-        cls.topofit = Topofit(cls.plane)
+        cls.topofit = cls.new_daemon()
         cls.addClassCleanup(lambda: cls.topofit.stop())
+
+    @classmethod
+    def new_daemon(cls):
+        return Topofit(cls.plane)
 
     def setUp(self):
         self.topofit.start_if_down()

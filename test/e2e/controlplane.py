@@ -29,6 +29,7 @@ import time
 from kubeapi import KubeApi
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+LOOPBACK = "127.0.0.1"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 15
 
@@ -163,12 +164,12 @@ class Service:
             return "".join(file.readlines()[-lines:])
 
 
-def http_get(port, path, tls=None, headers=None):
-    """(status, body) of one GET to 127.0.0.1 on a connection of its own."""
+def http_get(port, path, tls=None, headers=None, host=LOOPBACK):
+    """(status, body) of one GET on a connection of its own."""
     if tls:
-        connection = http.client.HTTPSConnection("127.0.0.1", port, context=tls, timeout=10)
+        connection = http.client.HTTPSConnection(host, port, context=tls, timeout=10)
     else:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = http.client.HTTPConnection(host, port, timeout=10)
     with contextlib.closing(connection):
         connection.request("GET", path, headers=headers or {})
         response = connection.getresponse()
@@ -211,7 +212,7 @@ current-context: e2e
 clusters:
 - name: e2e
   cluster:
-    server: https://127.0.0.1:%(port)d
+    server: https://%(host)s:%(port)d
     %(authority)s
 contexts:
 - name: e2e
@@ -226,6 +227,10 @@ users:
 
 class ControlPlane:
     """etcd, kube-apiserver and, once asked for, a kube-scheduler that asks an extender."""
+
+    BIND_ADDRESS = LOOPBACK  # where the API server listens
+    HOST = LOOPBACK          # where daemons find it
+    EXTENDER_HOST = LOOPBACK
 
     def __init__(self, bin_dir):
         self.bin_dir = bin_dir
@@ -247,7 +252,8 @@ class ControlPlane:
     def start(self):
         self.authority = Authority(self.path("pki"))
         self.authority.sign("apiserver", "/CN=kube-apiserver", "serverAuth",
-                            "IP:127.0.0.1,DNS:localhost,DNS:kubernetes.default.svc")
+                            "IP:127.0.0.1,IP:%s,DNS:localhost,DNS:kubernetes.default.svc"
+                            % self.HOST)
         self.authority.sign("topofit", "/CN=topofit", "clientAuth")
         self.authority.sign("service-accounts", "/CN=service-accounts", "clientAuth")
         self.users = Users(self.path("tokens.csv"))
@@ -276,7 +282,7 @@ class ControlPlane:
         pki = self.authority.path
         service = self.run("kube-apiserver", [
             "--etcd-servers=http://127.0.0.1:%d" % etcd_port,
-            "--bind-address=127.0.0.1", "--secure-port=%d" % self.api_port,
+            "--bind-address=" + self.BIND_ADDRESS, "--secure-port=%d" % self.api_port,
             "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
             "--tls-cert-file=" + pki("apiserver.crt"),
             "--tls-private-key-file=" + pki("apiserver.key"),
@@ -335,7 +341,8 @@ class ControlPlane:
     def write_kubeconfig(self, name, user, authority, credentials):
         path = self.path(name.replace(":", "-"))
         with open(path, "w") as file:
-            file.write(KUBECONFIG % {"port": self.api_port, "authority": authority, "user": user,
+            file.write(KUBECONFIG % {"host": self.HOST, "port": self.api_port, "user": user,
+                                     "authority": authority,
                                      "credentials": "\n    ".join(credentials)})
         return path
 
@@ -347,7 +354,8 @@ class ControlPlane:
                  "kubeconfig: %s\n  qps: 1000\n  burst: 2000"
                  % self.kubeconfig("system:kube-scheduler")),
                 ("leaderElect: true", "leaderElect: false"),
-                ("http://127.0.0.1:9901", "http://127.0.0.1:%d" % self.extender_port)):
+                ("http://127.0.0.1:9901",
+                 "http://%s:%d" % (self.EXTENDER_HOST, self.extender_port))):
             if text.count(theirs) != 1:
                 raise RuntimeError("scheduler-config.yaml must have %r once" % theirs)
             text = text.replace(theirs, ours)
@@ -394,13 +402,13 @@ class ControlPlane:
 _shared = None
 
 
-def shared():
+def shared(kind=ControlPlane):
     """The control plane of this test run; started at the first call, stopped at exit."""
     global _shared
     if _shared is None:
         # As Ctrl-C, so that unittest ends and what is registered here still runs.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        plane = ControlPlane(os.environ["KUBE_BIN_DIR"])
+        plane = kind(os.environ["KUBE_BIN_DIR"])
         atexit.register(plane.stop)
         plane.start_scheduler()
         _shared = plane

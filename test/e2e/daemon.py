@@ -19,10 +19,19 @@ leaderElection:
 
 
 class Topofit:
-    """One daemon at a time, always on the ports that the scheduler was told."""
+    """
+    One daemon at a time, always on the ports that the scheduler was told.
 
-    def __init__(self, plane, kubeconfig=None, config=CONFIG):
-        self.config = plane.path("topofit.yaml")
+    host      where it listens
+    launcher  the words in front of its command, say to run it in another network namespace
+    """
+
+    def __init__(self, plane, kubeconfig=None, config=CONFIG, name="topofit",
+                 host=controlplane.LOOPBACK, launcher=()):
+        self.name = name
+        self.host = host
+        self.launcher = list(launcher)
+        self.config = plane.path(name + ".yaml")
         with open(self.config, "w") as file:
             file.write(config)
         self.plane = plane
@@ -33,14 +42,17 @@ class Topofit:
 
     def start(self):
         """Start it and wait until it says that it is ready."""
-        self.service = controlplane.Service("topofit", [
+        self.launch("/readyz")
+
+    def launch(self, good_path):
+        """Start it and wait until it answers 200 to this."""
+        self.service = controlplane.Service(self.name, self.launcher + [
             os.environ["TOPOFIT"], "serve", "--config", self.config,
             "--kubeconfig", self.kubeconfig,
-            "--listen", "127.0.0.1:%d" % self.plane.extender_port,
-            "--admin-listen", "127.0.0.1:%d" % self.admin_port], self.plane.directory)
+            "--listen", "%s:%d" % (self.host, self.plane.extender_port),
+            "--admin-listen", "%s:%d" % (self.host, self.admin_port)], self.plane.directory)
         self.plane.services.append(self.service)
-        self.service.wait_until(
-            lambda: controlplane.http_get(self.admin_port, "/readyz")[0] == 200)
+        self.service.wait_until(lambda: self.ask(good_path)[0] == 200)
 
     def kill9(self):
         """As a crash does: no chance to write anything down."""
@@ -72,9 +84,13 @@ class Topofit:
             raise AssertionError("topofit ended by itself with %d:\n%s" % (
                 self.service.process.returncode, self.service.log_tail(40)))
 
+    def ask(self, path):
+        """(status, text) of the admin port."""
+        return controlplane.http_get(self.admin_port, path, host=self.host)
+
     def get(self, path):
         """(status, decoded answer) of the admin port."""
-        status, body = controlplane.http_get(self.admin_port, path)
+        status, body = self.ask(path)
         return status, json.loads(body) if body[:1] in "{[" else body
 
     def pod(self, name, namespace="default"):

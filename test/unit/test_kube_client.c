@@ -8,6 +8,7 @@
 #include "topofit/clock.h"
 #include "topofit/kube_client.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -761,6 +762,71 @@ static void test_send__does_not_follow_redirects(void **state)
     assert_int_equal(seen.number, 1);
 }
 
+/* --- what is given up ------------------------------------------------------------------------ */
+
+/* A listening socket that nobody answers on, as the client's server. */
+static int listen_as_server(struct kube_config *config)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    config->server = xasprintf("http://127.0.0.1:%u", ntohs(address.sin_port));
+    return fd;
+}
+
+/* Let the client work until something of its request has arrived; the server's end of it. */
+static int wait_for_request(struct kube_client *client, int listener)
+{
+    char byte;
+    int fd = -1;
+
+    for (int round = 0; round < ANSWER_WAIT_MS / 10; round++) {
+        kube_client_wait(client, 10);
+        if (fd < 0)
+            fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0 && recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1)
+            return fd;
+    }
+    fail_msg("no request came");
+    return -1;
+}
+
+/* Read to the end. 0 or errno. */
+static int drain(int fd)
+{
+    char bytes[4096];
+    ssize_t got;
+
+    do
+        got = recv(fd, bytes, sizeof bytes, 0);
+    while (got > 0);
+    return got == 0 ? 0 : errno;
+}
+
+static void test_cancel__throws_away_what_the_kernel_has_not_sent_yet(void **state)
+{
+    AUTO(kube_config_clear) struct kube_config config = {0};
+    struct kube_request request = {.path = "/x", .on_begin = on_begin, .on_end = on_end};
+    struct error err = {0};
+    int listener = listen_as_server(&config);
+    struct kube_client *client = kube_client_new(&config, &err);
+    struct kube_call *call = kube_client_send(client, &request, &err);
+    int fd = wait_for_request(client, listener);
+
+    (void)state;
+    kube_client_cancel(client, call);
+    /* An ordinary close would go on sending, and then end the connection politely. */
+    assert_int_equal(drain(fd), ECONNRESET);
+    kube_client_free(client);
+    close(fd);
+    close(listener);
+}
+
 int main(void)
 {
 #define PLAIN(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -791,6 +857,7 @@ int main(void)
         PLAIN(test_proxy__of_socks_looks_the_name_up_itself),
         PLAIN(test_send__gives_up_unacknowledged_bytes_sooner_with_a_time_limit),
         PLAIN(test_send__does_not_follow_redirects),
+        cmocka_unit_test(test_cancel__throws_away_what_the_kernel_has_not_sent_yet),
     };
 
     return cmocka_run_group_tests_name("kube_client", tests, NULL, NULL);

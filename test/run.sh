@@ -9,7 +9,7 @@ usage() {
     cat <<'EOF'
 usage: sh test/run.sh [OPTION...]
 
-  --only PART[,PART]   run only these parts: unit, chaos, e2e, chart
+  --only PART[,PART]   run only these parts: unit, chaos, e2e, net, chart
   --sanitize LIST      build with sanitizers: address,undefined or thread
   --require-all        a part that cannot run here is a failure
   --no-install         do not install packages
@@ -17,8 +17,9 @@ usage: sh test/run.sh [OPTION...]
 
 Parts: unit (unit, property, golden, layer and documentation tests), chaos (against an API server
 that goes wrong), e2e (against a real kube-apiserver and kube-scheduler; needs Go or KUBE_BIN_DIR,
-python3 and openssl), chart (the Helm chart and the manifests; needs npm, python3 with pip, and
-x86-64). What cannot run is left out, and named in the last line.
+python3 and openssl), net (the same over a link that fails; also needs root, iproute2 and iptables),
+chart (the Helm chart and the manifests; needs npm, python3 with pip, and x86-64). What cannot run is
+left out, and named in the last line.
 Environment: BUILD_DIR (default build, or build-SANITIZERS), CC, JOBS (default: all processors).
 EOF
 }
@@ -33,7 +34,7 @@ value_of() { # an option, the arguments behind it
     echo "$2"
 }
 
-only=unit,chaos,e2e,chart
+only=unit,chaos,e2e,net,chart
 sanitize=
 require_all=no
 install=yes
@@ -59,8 +60,8 @@ done
 [ -n "$only" ] || die "--only needs a value; see --help"
 for part in $(echo "$only" | tr , ' '); do
     case $part in
-    unit | chaos | e2e | chart) ;;
-    *) die "no part is called '$part' (unit, chaos, e2e, chart)" ;;
+    unit | chaos | e2e | net | chart) ;;
+    *) die "no part is called '$part' (unit, chaos, e2e, net, chart)" ;;
     esac
 done
 
@@ -132,6 +133,7 @@ export BUILD_DIR TOPOFIT
 run_part unit run_unit
 run_part chaos sh test/chaos/run.sh
 run_part e2e sh test/e2e/run.sh
+run_part net sh test/net/run.sh
 run_part chart sh test/chart/run.sh
 
 if [ $require_all = yes ]; then

@@ -102,6 +102,23 @@ static void on_request(void *ctx, const char *method, const char *path, const st
     note(chaos, "      %s %.110s%s", method, path, fault->action != FAULT_NONE ? "  <- hurt" : "");
 }
 
+/* A refusal that says: this is no request. Lists as streams are asked for on trial. */
+static void on_executed(void *ctx, const char *method, const char *path, int status,
+                        const char *body)
+{
+    static const int mistakes[] = {400, 405, 415, 422, 500};
+
+    for (size_t i = 0; i < ARRAY_LEN(mistakes); i++) {
+        AUTO_FREE char *text = NULL;
+
+        if (status != mistakes[i] || (status == 422 && strstr(path, "sendInitialEvents") != NULL))
+            continue;
+        text = xasprintf("the daemon asked what no API server understands: %s %s: %s", method, path,
+                         body);
+        complain(ctx, text);
+    }
+}
+
 static void before_compact(void *ctx)
 {
     check(ctx);
@@ -381,6 +398,7 @@ static int open_all(struct chaos *chaos, struct error *err)
                                                         .model = chaos->model,
                                                         .ctx = chaos,
                                                         .on_request = on_request,
+                                                        .on_executed = on_executed,
                                                         .before_compact = before_compact},
                                err);
     if (chaos->server == NULL || write_kubeconfig(chaos, err) < 0)

@@ -216,6 +216,31 @@ static void hurt_looks(struct chaos_plan *plan, const struct api_model *model, s
     buf_addf(out, "fault 1 get:pods %s\n", faults[below(plan, ARRAY_LEN(faults))]);
 }
 
+/* Leases, Events, annotations of nodes: nothing that pods depend on for long. */
+static void hurt_others(struct chaos_plan *plan, const struct api_model *model, struct buf *out)
+{
+    static const char *const requests[] = {"put", "post", "patch", "get:leases", "post:events"};
+    static const char *const faults[] = {"status 500",
+                                         "status 503 1",
+                                         "status 429 1",
+                                         "status 403",
+                                         "status 401",
+                                         "executed-reset",
+                                         "executed-silent 400",
+                                         "executed-status 504",
+                                         "silent 400",
+                                         "reset 0",
+                                         "late 300",
+                                         "delay 400",
+                                         "garbage",
+                                         "break 20",
+                                         "eof"};
+
+    (void)model;
+    buf_addf(out, "fault %u %s %s\n", between(plan, 1, 4),
+             requests[below(plan, ARRAY_LEN(requests))], faults[below(plan, ARRAY_LEN(faults))]);
+}
+
 /*
  * Bindings are executed and nobody says so: not the answer, not who is asked, not the watch. What
  * they took must stay booked, though more pods come.
@@ -351,23 +376,12 @@ static const struct {
     unsigned weight;
     void (*write)(struct chaos_plan *, const struct api_model *, struct buf *);
 } STEPS[] = {
-    {30, add_pods},
-    {24, end_pods},
-    {4, remove_any},
-    {4, recreate},
-    {4, bind_foreign},
-    {6, run_pod},
-    {5, change_nodes},
-    {14, hurt_binds},
-    {6, hurt_looks},
-    {10, hurt_streams},
-    {3, end_streams},
-    {3, miss_deletes},
-    {3, compact},
-    {3, set_option},
-    {2, heal},
-    {2, black_out},
-    {1, bind_at_the_last_moment},
+    {30, add_pods},     {24, end_pods},    {4, remove_any},
+    {4, recreate},      {4, bind_foreign}, {6, run_pod},
+    {5, change_nodes},  {14, hurt_binds},  {6, hurt_looks},
+    {10, hurt_streams}, {3, end_streams},  {3, miss_deletes},
+    {3, compact},       {3, set_option},   {2, heal},
+    {6, hurt_others},   {2, black_out},    {1, bind_at_the_last_moment},
 };
 
 static void write_step(struct chaos_plan *plan, const struct api_model *model, struct buf *out)

@@ -223,6 +223,9 @@ void server_execute(struct server *server, const struct connection *request, str
                                       .content_type = request->type};
 
     api_model_answer(server->options.model, &asked, loop_now_ms(), out);
+    if (server->options.on_executed != NULL)
+        server->options.on_executed(server->options.ctx, request->method, request->path,
+                                    out->status, buf_text(&out->body));
 }
 
 void server_compact(struct server *server)

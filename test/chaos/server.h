@@ -20,7 +20,10 @@ struct server_options {
     void *ctx;
     void (*on_request)(void *ctx, const char *method, const char *path,
                        const struct fault *fault); /* or NULL */
-    void (*before_compact)(void *ctx);             /* or NULL */
+    /* What the model said, whatever is made of it; body of a stream is "". Or NULL. */
+    void (*on_executed)(void *ctx, const char *method, const char *path, int status,
+                        const char *body);
+    void (*before_compact)(void *ctx); /* or NULL */
 };
 
 /* errors: ERR_IO. */

@@ -254,12 +254,17 @@ static void black_out(struct chaos_plan *plan, const struct api_model *model, st
         "fault 6 bind late 2150\n", /* the pod is there, and unbound, for a long time */
     };
 
-    buf_addf(out, "stream watch:pods bookmarks %u\n", between(plan, 2500, 4500));
+    (void)model;
+    buf_addf(out, "node n%u 8 %u 3\nwait 60\n", below(plan, NODES_MAX), NODE_MIB); /* room */
+    buf_addf(out, "stream watch:pods bookmarks %u\n", between(plan, 3200, 4500));
+    buf_add_text(out, "fault 1 watch:pods bookmarks 3000\n"); /* should it end meanwhile */
     buf_add_text(out, faults[below(plan, ARRAY_LEN(faults))]);
-    add_pods(plan, model, out);
-    buf_add_text(out, "wait 2050\n");
-    add_pods(plan, model, out);
-    buf_add_text(out, "wait 600\n");
+    for (unsigned i = 0; i < 2; i++)
+        buf_addf(out, "pod p%u 1 0\n", plan->pods++);
+    buf_add_text(out, "wait 2250\n"); /* the daemon has given up, and looks on */
+    for (unsigned i = 0; i < 4; i++)
+        buf_addf(out, "pod p%u 1 %u\nwait 60\n", plan->pods++, i % 2 == 0 ? 0 : 1000);
+    buf_add_text(out, "wait 300\n");
 }
 
 /*
@@ -381,7 +386,7 @@ static const struct {
     {5, change_nodes},  {14, hurt_binds},  {6, hurt_looks},
     {10, hurt_streams}, {3, end_streams},  {3, miss_deletes},
     {3, compact},       {3, set_option},   {2, heal},
-    {6, hurt_others},   {2, black_out},    {1, bind_at_the_last_moment},
+    {6, hurt_others},   {5, black_out},    {1, bind_at_the_last_moment},
 };
 
 static void write_step(struct chaos_plan *plan, const struct api_model *model, struct buf *out)

@@ -5,17 +5,47 @@ import concurrent.futures
 import unittest
 
 import controlplane
+import daemon
 import pods
 from daemon import Topofit
 from kubeapi import NODES, PODS, PodWatch, condition
+
+
+class BookingCheck:
+    """For a PodWatch: what is wrong with a state of a pod, alone and among those on its node."""
+
+    def __init__(self, capacity=None):
+        self.capacity = capacity  # once there are nodes; None: bookings are not looked at
+        self.records = {}  # by uid
+
+    def __call__(self, state, states):
+        return pods.allocation_problem(state) or self.record_problem(state) or \
+            self.booking_problem(state, states)
+
+    def record_problem(self, state):
+        record = state["metadata"].get("annotations", {}).get(pods.ALLOCATION)
+        if not pods.is_bound(state) or record is None:
+            return None
+        first = self.records.setdefault(state["metadata"]["uid"], record)
+        return None if record == first else "was bound with %s, now has %s" % (first, record)
+
+    def booking_problem(self, state, states):
+        if self.capacity is None or not pods.is_holding(state):
+            return None
+        node = state["spec"]["nodeName"]
+        beside = [one for one in states.values() if one["spec"].get("nodeName") == node]
+        return "; ".join(self.capacity.overbooked(beside)) or None
 
 
 class ClusterCase(unittest.TestCase):
     """
     Tests against the shared control plane with a daemon of their own.
 
-    During every test a watch on the pods looks for one that has a node and no allocation.
+    During every test a watch on the pods looks for one that has a node and no allocation, for
+    records that change, and for devices that are booked twice.
     """
+
+    CONFIG = daemon.CONFIG
 
     @classmethod
     def setUpClass(cls):
@@ -26,19 +56,20 @@ class ClusterCase(unittest.TestCase):
 
     @classmethod
     def new_daemon(cls):
-        return Topofit(cls.plane)
+        return Topofit(cls.plane, config=cls.CONFIG)
 
     def setUp(self):
         self.topofit.start_if_down()
         self.nodes = []
-        self.watch = PodWatch(self.api, pods.allocation_problem)
+        self.check = BookingCheck()
+        self.watch = PodWatch(self.api, self.check)
         self.addCleanup(self.watch.stop)
         self.addCleanup(self.wipe_nodes)
         self.addCleanup(self.wipe_pods)
 
     def tearDown(self):
         self.topofit.check_running()
-        self.assertEqual(self.watch.violations, [], "a pod was seen bound without its allocation")
+        self.assertEqual(self.watch.violations, [], "states of pods that must never be seen")
 
     def wipe_pods(self):
         """Without the watch, which may be what failed."""
@@ -54,7 +85,7 @@ class ClusterCase(unittest.TestCase):
         """Create nodes and wait until the daemon knows them, with nothing in use."""
         self.nodes.extend(nodes)
         self.in_parallel(lambda node: self.api.create(NODES, node), nodes)
-        self.capacity = pods.Capacity(self.nodes)
+        self.capacity = self.check.capacity = pods.Capacity(self.nodes)
         names = {node["metadata"]["name"] for node in self.nodes}
         self.topofit.wait("the daemon knows the nodes", self.topofit.node_names, lambda: names)
         self.topofit.wait("nothing is in use on new nodes", self.topofit.uses, dict)
@@ -105,22 +136,11 @@ class ClusterCase(unittest.TestCase):
         self.in_parallel(lambda name: self.api.delete("%s/%s" % (PODS, name), grace_s), names)
         self.watch.wait("the pods are gone", lambda states: not set(names) & set(states))
 
-    def free_and_retry(self, name):
-        """
-        After pods have ended: until the daemon knows it, then have `name` placed.
-
-        The scheduler tries again by itself as soon as a pod is gone, possibly a moment before the
-        daemon has heard of it, and then not before the next event; a new label is such an event.
-        """
-        self.wait_ledger_equals_records()
-        node = self.nodes[0]["metadata"]["name"]
-        self.api.merge("%s/%s" % (NODES, node), {"metadata": {"labels": {"retry": name}}})
-        return self.wait_bound(name)
-
-    def wait_ledger_equals_records(self):
+    def wait_ledger_equals_records(self, topofit=None):
         """Until what the daemon has booked is what the annotations of the pods say."""
-        self.topofit.wait("the ledger equals the records", self.topofit.uses,
-                          lambda: self.capacity.uses(self.states().values()))
+        topofit = topofit or self.topofit
+        topofit.wait("the ledger equals the records", topofit.uses,
+                     lambda: self.capacity.uses(self.states().values()))
 
     def assert_rightly_booked(self, states):
         self.assertEqual(self.capacity.problems(states.values()), [])

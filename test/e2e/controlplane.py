@@ -13,6 +13,7 @@ import contextlib
 import ctypes
 import errno
 import http.client
+import json
 import os
 import random
 import re
@@ -119,12 +120,17 @@ class Service:
 
     def __init__(self, name, command, log_dir):
         self.name = name
+        self.command = command
         self.log_path = os.path.join(log_dir, name + ".log")
+        self.start()
+
+    def start(self):
+        """Start it, or start it again once it has ended."""
         environment = {key: value for key, value in os.environ.items()
                        if not key.lower().endswith("_proxy")}
         with open(self.log_path, "ab") as log:
             # Apart from the terminal: Ctrl-C is for the tests, which end the servers in order.
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, env=environment, start_new_session=True,
                                             preexec_fn=die_with_parent)
 
@@ -145,12 +151,12 @@ class Service:
     def is_running(self):
         return self.process.poll() is None
 
-    def stop(self):
+    def stop(self, patience_s=STOP_TIMEOUT_S):
         """End it politely, or by force when that takes too long. Returns its exit status."""
         if self.is_running():
             self.process.terminate()
             try:
-                self.process.wait(STOP_TIMEOUT_S)
+                self.process.wait(patience_s)
             except subprocess.TimeoutExpired:
                 self.process.kill()
         return self.process.wait()
@@ -164,12 +170,12 @@ class Service:
             return "".join(file.readlines()[-lines:])
 
 
-def http_get(port, path, tls=None, headers=None, host=LOOPBACK):
+def http_get(port, path, tls=None, headers=None, host=LOOPBACK, timeout_s=10):
     """(status, body) of one GET on a connection of its own."""
     if tls:
-        connection = http.client.HTTPSConnection(host, port, context=tls, timeout=10)
+        connection = http.client.HTTPSConnection(host, port, context=tls, timeout=timeout_s)
     else:
-        connection = http.client.HTTPConnection(host, port, timeout=10)
+        connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
     with contextlib.closing(connection):
         connection.request("GET", path, headers=headers or {})
         response = connection.getresponse()
@@ -225,6 +231,44 @@ users:
     %(credentials)s
 """
 
+
+DEFAULT_SCHEDULER = "default-scheduler"
+SECOND_SCHEDULER = "second-scheduler"
+
+
+class Etcd:
+    """What only etcd itself can be asked for, through its JSON gateway."""
+
+    PODS = "/registry/pods/%s/%s"
+
+    def __init__(self, port):
+        self.port = port
+
+    def request(self, path, body):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request("POST", path, json.dumps(body),
+                               {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            answer = response.read().decode()
+        if response.status != 200:
+            raise RuntimeError("etcd %s: %d %s" % (path, response.status, answer))
+        return json.loads(answer)
+
+    def delete_pod(self, name, namespace="default"):
+        """Away with it, behind the back of the API server."""
+        key = base64.b64encode((self.PODS % (namespace, name)).encode()).decode()
+        answer = self.request("/v3/kv/deleterange", {"key": key})
+        if answer.get("deleted") != "1":
+            raise RuntimeError("etcd has no pod " + name)
+
+    def compact(self):
+        """Forget every version but the present one."""
+        key = base64.b64encode(b"/registry/none").decode()
+        now = self.request("/v3/kv/range", {"key": key})["header"]["revision"]
+        self.request("/v3/kv/compaction", {"revision": now, "physical": True})
+
+
 class ControlPlane:
     """etcd, kube-apiserver and, once asked for, a kube-scheduler that asks an extender."""
 
@@ -239,7 +283,9 @@ class ControlPlane:
         self.services = []
         self.admin = None
         self.extender_port = self.ports.take()
+        self.second_extender_port = self.ports.take()
         self.scheduler_port = self.ports.take()
+        self.second_scheduler = None
         try:
             self.start()
         except BaseException:
@@ -261,13 +307,15 @@ class ControlPlane:
         self.start_apiserver(etcd_port)
         self.grant_daemon()
 
-    def run(self, name, command):
-        service = Service(name, [os.path.join(self.bin_dir, name)] + command, self.directory)
+    def run(self, name, command, program=None):
+        service = Service(name, [os.path.join(self.bin_dir, program or name)] + command,
+                          self.directory)
         self.services.append(service)
         return service
 
     def start_etcd(self):
         port, peer_port = self.ports.take(), self.ports.take()
+        self.etcd = Etcd(port)
         client, peer = "http://127.0.0.1:%d" % port, "http://127.0.0.1:%d" % peer_port
         self.run("etcd", [
             "--name=e2e", "--data-dir=" + self.path("etcd"), "--unsafe-no-fsync",
@@ -280,7 +328,7 @@ class ControlPlane:
     def start_apiserver(self, etcd_port):
         self.api_port = self.ports.take()
         pki = self.authority.path
-        service = self.run("kube-apiserver", [
+        self.apiserver = self.run("kube-apiserver", [
             "--etcd-servers=http://127.0.0.1:%d" % etcd_port,
             "--bind-address=" + self.BIND_ADDRESS, "--secure-port=%d" % self.api_port,
             "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
@@ -295,9 +343,23 @@ class ControlPlane:
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
         ])
         self.admin = KubeApi(self.api_port, pki("ca.crt"), self.users.tokens["admin"])
+        self.wait_for_apiserver()
+
+    def wait_for_apiserver(self):
         ready = {"Authorization": "Bearer " + self.admin.token}
-        service.wait_until(
+        self.apiserver.wait_until(
             lambda: http_get(self.api_port, "/readyz", self.admin.tls, ready)[0] == 200)
+
+    @contextlib.contextmanager
+    def apiserver_down(self):
+        """Kill it with -9; start it again afterwards, on the same port and with the same data."""
+        self.apiserver.kill()
+        self.admin.close()
+        try:
+            yield
+        finally:
+            self.apiserver.start()
+            self.wait_for_apiserver()
 
     def grant_daemon(self):
         rbac = "/apis/rbac.authorization.k8s.io/v1/"
@@ -323,12 +385,12 @@ class ControlPlane:
                         "name": "topofit-leader"},
             "subjects": [{"kind": "User", "name": "topofit"}]})
 
-    def kubeconfig(self, user):
-        """A kubeconfig with a token and files."""
+    def kubeconfig(self, user, port=None):
+        """A kubeconfig with a token and files. `port`: of a link to the API server."""
         return self.write_kubeconfig(
-            user + "-token.kubeconfig", user,
+            "%s-token-%d.kubeconfig" % (user, port or self.api_port), user,
             "certificate-authority: " + self.authority.path("ca.crt"),
-            ["token: " + self.users.tokens[user]])
+            ["token: " + self.users.tokens[user]], port)
 
     def kubeconfig_with_certificate(self, user):
         """A kubeconfig with a client certificate, everything inside it."""
@@ -338,15 +400,15 @@ class ControlPlane:
             ["client-certificate-data: " + self.authority.base64(user + ".crt"),
              "client-key-data: " + self.authority.base64(user + ".key")])
 
-    def write_kubeconfig(self, name, user, authority, credentials):
+    def write_kubeconfig(self, name, user, authority, credentials, port=None):
         path = self.path(name.replace(":", "-"))
         with open(path, "w") as file:
-            file.write(KUBECONFIG % {"host": self.HOST, "port": self.api_port, "user": user,
-                                     "authority": authority,
+            file.write(KUBECONFIG % {"host": self.HOST, "port": port or self.api_port,
+                                     "user": user, "authority": authority,
                                      "credentials": "\n    ".join(credentials)})
         return path
 
-    def scheduler_config(self):
+    def scheduler_config(self, scheduler=DEFAULT_SCHEDULER, extender_port=None):
         """The configuration that we ship, with what is particular to this run."""
         text = shipped("scheduler-config.yaml")
         for theirs, ours in (
@@ -354,36 +416,54 @@ class ControlPlane:
                  "kubeconfig: %s\n  qps: 1000\n  burst: 2000"
                  % self.kubeconfig("system:kube-scheduler")),
                 ("leaderElect: true", "leaderElect: false"),
-                ("http://127.0.0.1:9901",
-                 "http://%s:%d" % (self.EXTENDER_HOST, self.extender_port))):
+                ("schedulerName: default-scheduler", "schedulerName: " + scheduler),
+                ("http://127.0.0.1:9901", "http://%s:%d" % (
+                    self.EXTENDER_HOST, extender_port or self.extender_port))):
             if text.count(theirs) != 1:
                 raise RuntimeError("scheduler-config.yaml must have %r once" % theirs)
             text = text.replace(theirs, ours)
         # By default a pod waits up to 10 s between attempts; the tests have no such time.
-        return text + "podInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 2\n"
+        return text + "podInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 1\n"
 
     def start_scheduler(self):
-        config = self.path("scheduler.yaml")
+        self.run_scheduler("kube-scheduler", DEFAULT_SCHEDULER, self.scheduler_port,
+                           self.extender_port)
+
+    def start_second_scheduler(self):
+        """A scheduler for the pods that name it, with an extender of its own. Stays to the end."""
+        if self.second_scheduler is None:
+            self.second_scheduler = self.run_scheduler(
+                "second-scheduler", SECOND_SCHEDULER, self.ports.take(), self.second_extender_port)
+
+    def run_scheduler(self, name, scheduler, port, extender_port):
+        config = self.path(name + ".yaml")
         with open(config, "w") as file:
-            file.write(self.scheduler_config())
-        self.run("kube-scheduler", [
-            "--config=" + config, "--bind-address=127.0.0.1",
-            "--secure-port=%d" % self.scheduler_port,
+            file.write(self.scheduler_config(scheduler, extender_port))
+        service = self.run(name, [
+            "--config=" + config, "--bind-address=127.0.0.1", "--secure-port=%d" % port,
             "--authentication-tolerate-lookup-failure=true",
             "--authorization-always-allow-paths=/readyz,/metrics",
-        ]).wait_until(lambda: self.scheduler_get("/readyz")[0] == 200)
+        ], program="kube-scheduler")
+        service.wait_until(lambda: self.scheduler_get("/readyz", port)[0] == 200)
+        return service
 
-    def scheduler_get(self, path):
+    def scheduler_get(self, path, port=None):
         # Its certificate is self-signed at every start.
-        return http_get(self.scheduler_port, path, ssl._create_unverified_context())
+        return http_get(port or self.scheduler_port, path, ssl._create_unverified_context())
+
+    def scheduler_metric(self, name):
+        """The sum of a metric of the scheduler over all labels that `name` leaves open."""
+        return sum(int(float(line.rsplit(" ", 1)[1]))
+                   for line in self.scheduler_get("/metrics")[1].splitlines()
+                   if line.startswith(name))
 
     def scheduling_attempts(self):
         """How often the scheduler has tried to place a pod; each try asks the extender."""
-        total = 0
-        for line in self.scheduler_get("/metrics")[1].splitlines():
-            if line.startswith("scheduler_schedule_attempts_total{"):
-                total += int(float(line.rsplit(" ", 1)[1]))
-        return total
+        return self.scheduler_metric("scheduler_schedule_attempts_total{")
+
+    def scheduler_nodes(self):
+        """How many nodes the scheduler knows, as of the last second."""
+        return self.scheduler_metric('scheduler_cache_size{type="nodes"}')
 
     def stop(self):
         if self.admin:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program under test: `topofit serve` as a process, and what its admin port tells."""
 
+import contextlib
 import http.client
 import json
 import os
+import signal
+import subprocess
 import time
 
 import controlplane
@@ -12,22 +15,33 @@ import controlplane
 # A daemon that was killed leaves its lease behind: its successor waits for so long.
 CONFIG = """\
 leaderElection:
-  leaseDuration: 1500ms
-  renewDeadline: 1s
+  leaseDuration: 2s
+  renewDeadline: 1500ms
   retryPeriod: 200ms
 """
+COMPARED_IN_S = 40  # it waits until both watches are open
+# For daemons that are killed one after the other. A busy machine makes it lose the lease at times.
+SHORT_LEASE = """\
+leaderElection:
+  leaseDuration: 1s
+  renewDeadline: 900ms
+  retryPeriod: 150ms
+"""
+STOP_IN_S = 30  # kubelet's patience, terminationGracePeriodSeconds
 
 
 class Topofit:
     """
-    One daemon at a time, always on the ports that the scheduler was told.
+    One daemon at a time, always on the ports that its scheduler was told.
 
-    host      where it listens
-    launcher  the words in front of its command, say to run it in another network namespace
+    name           of a second one, beside another
+    host           where it listens
+    launcher       the words in front of its command, say to run it in another network namespace
+    extender_port  of a scheduler of its own
     """
 
     def __init__(self, plane, kubeconfig=None, config=CONFIG, name="topofit",
-                 host=controlplane.LOOPBACK, launcher=()):
+                 host=controlplane.LOOPBACK, launcher=(), extender_port=None):
         self.name = name
         self.host = host
         self.launcher = list(launcher)
@@ -36,6 +50,7 @@ class Topofit:
             file.write(config)
         self.plane = plane
         self.kubeconfig = kubeconfig or plane.kubeconfig("topofit")
+        self.extender_port = extender_port or plane.extender_port
         self.admin_port = plane.ports.take()
         self.service = None
         self.start()
@@ -46,13 +61,25 @@ class Topofit:
 
     def launch(self, good_path):
         """Start it and wait until it answers 200 to this."""
-        self.service = controlplane.Service(self.name, self.launcher + [
+        self.run()
+        self.service.wait_until(lambda: self.ask(good_path)[0] == 200)
+
+    def run(self, under=()):
+        """Start it, `under` a debugger perhaps, and wait for nothing."""
+        self.service = controlplane.Service(self.name, self.launcher + list(under) + [
             os.environ["TOPOFIT"], "serve", "--config", self.config,
             "--kubeconfig", self.kubeconfig,
-            "--listen", "%s:%d" % (self.host, self.plane.extender_port),
+            "--listen", "%s:%d" % (self.host, self.extender_port),
             "--admin-listen", "%s:%d" % (self.host, self.admin_port)], self.plane.directory)
         self.plane.services.append(self.service)
-        self.service.wait_until(lambda: self.ask(good_path)[0] == 200)
+
+    def wait_ended(self, timeout_s):
+        """Until it has ended by itself."""
+        try:
+            self.service.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError("%s still runs after %d s:\n%s" % (
+                self.name, timeout_s, self.service.log_tail())) from None
 
     def kill9(self):
         """As a crash does: no chance to write anything down."""
@@ -62,7 +89,29 @@ class Topofit:
 
     def start_if_down(self):
         if self.service is None or not self.service.is_running():
+            self.forget()
             self.start()
+
+    def forget(self):
+        """It has ended, or was ended by somebody else."""
+        if self.service:
+            self.plane.services.remove(self.service)
+        self.service = None
+
+    def freeze(self):
+        """As a machine that is out of breath does: everything stands still, nothing is closed."""
+        self.service.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.service.process.send_signal(signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def frozen(self):
+        self.freeze()
+        try:
+            yield
+        finally:
+            self.thaw()
 
     def restart_after_kill9(self):
         self.kill9()
@@ -74,24 +123,58 @@ class Topofit:
             return
         self.check_running()
         self.plane.services.remove(self.service)
-        status = self.service.stop()
+        service, self.service = self.service, None
+        status = service.stop(STOP_IN_S)
         if status != 0:
-            raise AssertionError("topofit ended with %d:\n%s" % (status,
-                                                                self.service.log_tail(40)))
+            raise AssertionError("%s ended with %d:\n%s" % (self.name, status,
+                                                            service.log_tail(40)))
 
     def check_running(self):
         if self.service and not self.service.is_running():
-            raise AssertionError("topofit ended by itself with %d:\n%s" % (
-                self.service.process.returncode, self.service.log_tail(40)))
+            raise AssertionError("%s ended by itself with %d:\n%s" % (
+                self.name, self.service.process.returncode, self.service.log_tail(40)))
 
-    def ask(self, path):
+    def ask(self, path, timeout_s=10):
         """(status, text) of the admin port."""
-        return controlplane.http_get(self.admin_port, path, host=self.host)
+        return controlplane.http_get(self.admin_port, path, host=self.host, timeout_s=timeout_s)
 
-    def get(self, path):
+    def get(self, path, timeout_s=10):
         """(status, decoded answer) of the admin port."""
-        status, body = self.ask(path)
+        status, body = self.ask(path, timeout_s)
         return status, json.loads(body) if body[:1] in "{[" else body
+
+    def call(self, verb, body):
+        """(status, decoded answer) of the extender port, asked as kube-scheduler does."""
+        connection = http.client.HTTPConnection(self.host, self.extender_port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request("POST", "/" + verb, json.dumps(body))
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+
+    def metric(self, name):
+        """One value of /metrics, by name and labels as they are written there."""
+        for line in self.get("/metrics")[1].splitlines():
+            if line.startswith(name + " "):
+                return float(line.rsplit(" ", 1)[1])
+        raise KeyError(name)
+
+    def leads(self):
+        return self.metric("topofit_leader") == 1
+
+    def wait_leads_or_ended(self):
+        """Until it may bind; or until somebody has stopped it before."""
+        def is_so():
+            return self.service.process.poll() is not None or self.leads()
+
+        with contextlib.suppress(RuntimeError):  # ended
+            self.service.wait_until(is_so)
+
+    def differences(self):
+        """What its memory and the API server do not agree on, compared now."""
+        status, answer = self.get("/debug/cache/diff", COMPARED_IN_S)
+        if status != 200:
+            raise AssertionError("%s: /debug/cache/diff: %d %s" % (self.name, status, answer))
+        return answer["differences"]
 
     def pod(self, name, namespace="default"):
         """The decision record of one pod, or {} while there is none."""

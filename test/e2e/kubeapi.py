@@ -95,9 +95,13 @@ class PodWatch(threading.Thread):
     """
     All pods as the API server tells them, from the start of the watch.
 
-    `check` is called with every state of every pod; what it returns as text is kept in
-    `violations`. wait() sleeps until the pods are as wanted.
+    `check` is called with every state of every pod, and all pods by name as they are then; what it
+    returns as text is kept in `violations`. wait() sleeps until the pods are as wanted.
+
+    With `may_be_cut` it goes on when the API server was away; states in between are not seen then.
     """
+
+    CUT_MAX_S = 30
 
     def __init__(self, api, check):
         super().__init__(daemon=True, name="pod watch")
@@ -109,21 +113,47 @@ class PodWatch(threading.Thread):
         self.changed = threading.Condition()
         self.stopping = False
         self.failure = None
-        listed = api.get(PODS)
-        self.version = listed["metadata"]["resourceVersion"]
-        for pod in listed["items"]:
-            self.pods[pod["metadata"]["name"]] = pod
+        self.may_be_cut = False
+        self.list()
         self.connection = api.connect(timeout_s=None)
         self.start()
+
+    def list(self):
+        listed = self.api.get(PODS)
+        with self.changed:
+            self.version = listed["metadata"]["resourceVersion"]
+            self.pods.clear()
+            for pod in listed["items"]:
+                self.note("ADDED", pod)
+            self.version = listed["metadata"]["resourceVersion"]
+            self.changed.notify_all()
 
     def run(self):
         try:
             while not self.stopping:
-                self.follow()
-        except (OSError, ValueError, AttributeError, http.client.HTTPException) as error:
+                try:
+                    self.follow()
+                except (OSError, ValueError, AttributeError, http.client.HTTPException):
+                    if self.stopping or not self.may_be_cut:
+                        raise
+                    self.list_when_possible()
+        except (OSError, ValueError, AttributeError, ApiError,
+                http.client.HTTPException) as error:
             with self.changed:
                 self.failure = error
                 self.changed.notify_all()
+
+    def list_when_possible(self):
+        self.connection.close()
+        deadline = time.monotonic() + self.CUT_MAX_S
+        while not self.stopping:
+            try:
+                self.list()
+                return
+            except (OSError, ApiError, http.client.HTTPException):
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
 
     def follow(self):
         """
@@ -151,7 +181,7 @@ class PodWatch(threading.Thread):
         self.pods[name] = pod
         if pod["spec"].get("nodeName"):
             self.seen_bound.add(pod["metadata"]["uid"])
-        problem = self.check(pod)
+        problem = self.check(pod, self.pods)
         if problem:
             self.violations.append("%s: %s" % (name, problem))
 

@@ -164,6 +164,12 @@ class Capacity:
         """Every booking that is wrong, as text; empty when all is right."""
         states = list(states)
         found = [problem for state in states for problem in self.pod_problems(state)]
+        found += self.overbooked(states)
+        return found
+
+    def overbooked(self, states):
+        """The devices of which more is booked than there is, as text."""
+        found = []
         for device, use in self.uses(states).items():
             room = Use(self.mib[device], wirings.CORES, self.slots[device])
             if any(used > most for used, most in zip(use, room)):

@@ -7,9 +7,10 @@ import unittest
 import pods
 import wirings
 from cluster_case import ClusterCase
+from daemon import SHORT_LEASE
 
 PODS_A_ROUND = 60
-KILL_WHEN_BOUND = (1, 10, 20, 30)  # one round each
+KILL_WHEN_BOUND = (1, 20)  # one round each
 
 
 def mixed_pod(number):
@@ -20,6 +21,8 @@ def mixed_pod(number):
 
 
 class KilledInTheMiddle(ClusterCase):
+
+    CONFIG = SHORT_LEASE
 
     def kill_while_pods_arrive(self, kill_at):
         """Create the pods one by one and kill the daemon when so many are bound."""
@@ -49,6 +52,8 @@ class KilledInTheMiddle(ClusterCase):
 
 class KilledBetweenPods(ClusterCase):
 
+    CONFIG = SHORT_LEASE
+
     def test_restarted_daemon_knows_what_is_taken_from_the_records(self):
         self.add_nodes(wirings.wired_node("node", wirings.DGX_1V))
         before = self.place(pods.pod("before", pods.limits(5)))
@@ -76,7 +81,7 @@ class KilledBetweenPods(ClusterCase):
         self.create(pods.pod("next", pods.limits(1)))
         self.wait_refused("next")
         self.delete_pods(["leaving"])
-        self.free_and_retry("next")
+        self.wait_bound("next")
 
 
 if __name__ == "__main__":

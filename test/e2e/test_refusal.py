@@ -39,7 +39,7 @@ class Refusal(ClusterCase):
         self.create(pods.pod("third", pods.limits(2), annotations=HARD))
         self.wait_refused("third")
         self.delete_pods(["pair"])
-        state = self.free_and_retry("third")
+        state = self.wait_bound("third")
         self.assertEqual(wirings.A40_PAIRS.worst_tier(pods.positions(state)), 0)
 
     def test_more_gpus_than_the_node_has_are_refused_with_their_reason(self):

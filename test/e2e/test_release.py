@@ -21,7 +21,7 @@ class Release(ClusterCase):
         self.api.merge("%s/%s/status" % (pods.PATH, name), {"status": {"phase": phase}})
 
     def assert_second_gets_the_devices(self):
-        self.free_and_retry("second")
+        self.wait_bound("second")
         self.assert_rightly_booked(self.states())
         self.wait_ledger_equals_records()
 

@@ -30,7 +30,7 @@ packages_of() {
     test) echo libcmocka-dev openssl ;;
     ci)
         echo clang-19 clang-format-19 llvm-19 libclang-rt-19-dev shellcheck mmdebstrap \
-            buildah git openssl curl python3 python3-pip iproute2 iptables
+            buildah git openssl curl python3 python3-pip iproute2 iptables gdb
         ;;
     *) return 1 ;;
     esac

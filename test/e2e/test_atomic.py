@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a watcher of the pods, as kubelet is one, may rely on."""
 
+import http.client
 import unittest
 
 import pods
 import wirings
 from cluster_case import ClusterCase
+from kubeapi import ApiError
 
 
 class Atomic(ClusterCase):
@@ -23,6 +25,32 @@ class Atomic(ClusterCase):
         self.add_nodes(wirings.bare_node("plain", 0))
         state = self.place(pods.pod("plain", {}))
         self.assertNotIn(pods.ALLOCATION, state["metadata"].get("annotations", {}))
+
+
+class TimeLimits(ClusterCase):
+    """The daemon relies on it that a Binding which was late on its way is given up."""
+
+    def bind(self, name, query):
+        """Write a Binding by hand; the status of the refusal, or None."""
+        self.create(pods.pod(name, pods.limits(1), schedulerName="nobody"))
+        try:
+            self.api.create("%s/%s/binding?%s" % (pods.PATH, name, query), {
+                "metadata": {"name": name}, "target": {"kind": "Node", "name": "node"}})
+        except ApiError as error:
+            return error.status
+        except http.client.RemoteDisconnected:  # how it ends some answers that are late
+            return 504
+        return None
+
+    def test_api_server_executes_no_binding_whose_time_is_over(self):
+        self.add_nodes(wirings.wired_node("node", wirings.PCIE))
+        self.assertEqual(self.bind("late", "timeout=1us"), 504)
+        self.assertFalse(pods.is_bound(self.api.get(pods.PATH + "/late")))
+
+    def test_api_server_refuses_a_time_limit_that_is_none(self):
+        self.add_nodes(wirings.wired_node("node", wirings.PCIE))
+        self.assertEqual(self.bind("odd", "timeout=5"), 400)
+        self.assertFalse(pods.is_bound(self.api.get(pods.PATH + "/odd")))
 
 
 class Credentials(ClusterCase):

@@ -96,6 +96,7 @@ static void test_binding__answers_decide_as_captured(void **state)
     } cases[] = {
         {"binding-201.txt", 201, BIND_BOUND, ""},
         {"binding-400-bad-json.txt", 400, BIND_FAILED, "malformed (400)"},
+        {"binding-400-timeout.txt", 400, BIND_FAILED, "malformed (400)"},
         {"binding-400-name-mismatch.txt", 400, BIND_FAILED, "malformed (400)"},
         {"binding-403.txt", 403, BIND_FAILED, "create on pods/binding"},
         {"binding-404.txt", 404, BIND_FAILED, "the pod is gone"},
@@ -111,6 +112,20 @@ static void test_binding__answers_decide_as_captured(void **state)
         expect_done(story, cases[i].outcome, cases[i].text);
         assert_false(next_request(story));
     }
+}
+
+/* It says no, but now and then the pod is bound all the same. */
+static void test_binding__is_looked_after_when_the_server_gave_it_up_in_time(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+    AUTO_FREE char *body = captured("binding-504-timeout.txt");
+
+    (void)state;
+    reply(story, 504, body);
+    assert_true(next_request(story));
+    assert_false(story->is_post);
+    reply(story, 200, POD("uid-1", NOTED("ours"), ON("n0")));
+    expect_done(story, BIND_BOUND, "");
 }
 
 /* Whatever leaves a doubt is followed by a look at the pod, at once. */
@@ -487,6 +502,7 @@ int main(void)
         cmocka_unit_test(test_permit__lost_and_given_again_is_none_for_what_was_in_flight),
         cmocka_unit_test(test_permit__is_not_needed_to_find_out_about_an_earlier_binding),
         cmocka_unit_test(test_binding__answers_decide_as_captured),
+        cmocka_unit_test(test_binding__is_looked_after_when_the_server_gave_it_up_in_time),
         cmocka_unit_test(test_binding__is_looked_after_when_its_answer_leaves_a_doubt),
         cmocka_unit_test(test_binding__that_was_not_executed_is_sent_again_after_a_wait),
         cmocka_unit_test(test_binding__waits_as_long_as_the_server_asks),

@@ -31,6 +31,7 @@ struct bind_job {
      */
     const char *record_key;
     uint64_t deadline_ms; /* monotonic: when the caller stops waiting */
+    uint64_t term;        /* of the lead in which its devices were booked; 0: without an election */
     /* Called exactly once; text says why for people, "" when bound, borrowed for the call. */
     void (*done)(void *ctx, enum bind_outcome outcome, const char *text);
     /*

@@ -77,7 +77,10 @@ void controller_on_bytes(struct controller *controller, uint64_t id, const char 
 void controller_on_end(struct controller *controller, uint64_t id, const struct error *failure,
                        bool was_sent, uint64_t now_ms);
 
-/* Take over a job; see binder_submit(). Also refused (ERR_BUSY) when we may not bind. */
+/*
+ * Take over a job; see binder_submit(). Also refused (ERR_BUSY) when we may not bind, or the job
+ * was planned in another term: somebody else may have given its devices away in between.
+ */
 int controller_submit_bind(struct controller *controller, struct bind_job *steal_job,
                            uint64_t now_ms, struct error *err);
 
@@ -107,6 +110,7 @@ struct controller_status {
     bool elects;      /* there is an election */
     bool leads;       /* we hold the lease, or there is no election */
     bool may_bind;    /* we lead and have listed the pods since */
+    uint64_t term;    /* number of our present or last lead; 0: without an election */
     char holder[256]; /* who leads, "" when nobody is known to */
     char lease_problem[ERROR_TEXT_MAX];
     char wake_problem[ERROR_TEXT_MAX];

@@ -24,8 +24,14 @@
 /* Where Bindings go: the API server (edge) or memory (embedded mode). Never blocks. */
 struct bind_port {
     void *ctx;
-    /* May a job be submitted now? errors: ERR_BUSY, why not, for kube-scheduler. NULL: always. */
-    int (*check)(void *ctx, struct error *err);
+    /*
+     * May a job be submitted now? NULL: always.
+     *
+     * term    receives what the job is to carry: devices that are booked from now on are booked in
+     *         this term of our lead, and in no other they are certainly free.
+     * errors  ERR_BUSY, why not, for kube-scheduler.
+     */
+    int (*check)(void *ctx, uint64_t *term, struct error *err);
     /* errors: ERR_BUSY when too many are in flight; then the job stays the caller's. */
     int (*submit)(void *ctx, struct bind_job *steal_job, struct error *err);
 };

@@ -45,9 +45,10 @@ void kube_loop_stop(struct kube_loop *loop);
 /*
  * May a job be submitted now? A topofit that does not lead asks for the lead then.
  *
+ * term    receives the term of our lead, for the job; see bind_job.h.
  * errors  ERR_BUSY with a text for kube-scheduler.
  */
-int kube_loop_check_bind(struct kube_loop *loop, struct error *err);
+int kube_loop_check_bind(struct kube_loop *loop, uint64_t *term, struct error *err);
 
 /*
  * Take over a job; its `done` comes later. A job that cannot be (bad names, too much text, no lead

@@ -411,6 +411,8 @@ int controller_submit_bind(struct controller *c, struct bind_job *steal_job, uin
         return error_set(err, ERR_BUSY, "topofit is stopping");
     if (!may_bind(c, now_ms))
         return error_set(err, ERR_BUSY, "this topofit is not the leader");
+    if (steal_job->term != c->term)
+        return error_set(err, ERR_BUSY, "this topofit was not the leader for a while");
     if (c->lease != NULL)
         lease_note_work(c->lease, now_ms);
     return binder_submit(c->binder, steal_job, now_ms, err);
@@ -447,6 +449,7 @@ void controller_read_status(const struct controller *c, uint64_t now_ms,
         .elects = c->lease != NULL,
         .leads = leads(c, now_ms),
         .may_bind = may_bind(c, now_ms),
+        .term = c->term,
     };
     if (c->events != NULL)
         out->events = *event_queue_counters(c->events);

@@ -68,11 +68,11 @@ static void tell_conflict(void *ctx, const struct conflict *conflict)
 
 /* --- what goes to the loop ------------------------------------------------------------------- */
 
-static int check_bind(void *ctx, struct error *err)
+static int check_bind(void *ctx, uint64_t *term, struct error *err)
 {
     struct daemon *daemon = ctx;
 
-    return kube_loop_check_bind(daemon->loop, err);
+    return kube_loop_check_bind(daemon->loop, term, err);
 }
 
 static int submit_bind(void *ctx, struct bind_job *steal_job, struct error *err)

@@ -242,12 +242,13 @@ static void take_over(struct kube_loop *loop)
         controller_stop(loop->controller);
 }
 
-int kube_loop_check_bind(struct kube_loop *loop, struct error *err)
+int kube_loop_check_bind(struct kube_loop *loop, uint64_t *term, struct error *err)
 {
     struct controller_status *status = &loop->status.controller;
     int result = 0;
 
     pthread_mutex_lock(&loop->mutex);
+    *term = status->term;
     if (status->leads && !status->may_bind) {
         result = error_set(err, ERR_BUSY, "topofit came to lead just now and is listing the pods");
     } else if (!status->leads) {

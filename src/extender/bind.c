@@ -20,6 +20,7 @@ struct binding {
     struct extender_binding_args args;
     struct pod *pod;
     uint64_t deadline_ms;
+    uint64_t term;  /* of our lead, from before anything was booked */
     uint64_t token; /* names the Binding to the cluster; 0 for a pod without devices */
     extender_on_bound done;
     void *ctx;
@@ -121,17 +122,17 @@ static const char *check_pod(const struct pod *pod, const struct extender_bindin
     return NULL;
 }
 
-static const char *check_args(struct extender *extender, const struct extender_binding_args *args,
-                              struct error *err)
+static const char *check_args(struct binding *binding, struct error *err)
 {
-    const struct bind_port *port = &extender->binder;
+    const struct extender_binding_args *args = &binding->args;
+    const struct bind_port *port = &binding->extender.binder;
 
     if (args->pod_name[0] == '\0' || args->pod_namespace[0] == '\0' || args->pod_uid[0] == '\0' ||
         args->node[0] == '\0')
         return "PodName, PodNamespace, PodUID and Node are all needed";
-    if (!cluster_is_synced(extender->cluster))
+    if (!cluster_is_synced(binding->extender.cluster))
         return "topofit has not listed the cluster's nodes and pods yet";
-    if (port->check != NULL && port->check(port->ctx, err) < 0)
+    if (port->check != NULL && port->check(port->ctx, &binding->term, err) < 0)
         return err->text;
     return NULL;
 }
@@ -168,6 +169,7 @@ static void submit(struct binding *binding, const struct allocation *allocation)
     struct error err = {0};
 
     job->deadline_ms = binding->deadline_ms;
+    job->term = binding->term;
     job->done = on_job_done;
     job->settled = on_job_settled;
     job->ctx = binding;
@@ -274,7 +276,7 @@ int extender_bind(struct extender *extender, const char *bytes, size_t length, s
                                 .deadline_ms = now.monotonic_ms + extender->options.bind_timeout_ms,
                                 .done = done,
                                 .ctx = ctx};
-    trouble = check_args(extender, &args, &trouble_text);
+    trouble = check_args(binding, &trouble_text);
     if (trouble == NULL) {
         binding->pod = find_pod(extender, &args);
         trouble = check_pod(binding->pod, &args);

@@ -63,6 +63,41 @@ static void test_bind__the_deadline_is_now_and_the_configured_time(void **state)
     assert_int_equal(harness->job->deadline_ms, 5000 + 1234);
 }
 
+static int check_in_term_7(void *ctx, uint64_t *term, struct error *err)
+{
+    (void)ctx, (void)err;
+    *term = 7;
+    return 0;
+}
+
+static void test_bind__the_job_carries_the_term_from_before_its_devices_were_booked(void **state)
+{
+    AUTO(harness_free) struct harness *harness = held();
+
+    (void)state;
+    harness->extender.binder.check = check_in_term_7;
+    ask_bind(harness, "p", "n1");
+    assert_int_equal(harness->job->term, 7);
+}
+
+static int check_not_leading(void *ctx, uint64_t *term, struct error *err)
+{
+    (void)ctx, (void)term;
+    return error_set(err, ERR_BUSY, "this topofit is not the leader");
+}
+
+static void test_bind__nothing_is_booked_by_who_may_not_bind(void **state)
+{
+    AUTO(harness_free) struct harness *harness = held();
+
+    (void)state;
+    harness->extender.binder.check = check_not_leading;
+    ask_bind(harness, "p", "n1");
+    assert_contains(harness->bound, "not the leader");
+    assert_null(harness->job);
+    assert_int_equal(use_of(harness, "n1", 0).memory_mib, 0);
+}
+
 static void test_bind__the_devices_are_reserved_while_the_job_is_on_its_way(void **state)
 {
     AUTO(harness_free) struct harness *harness = held();
@@ -311,6 +346,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bind__the_job_names_the_pod_by_uid_and_carries_the_record),
         cmocka_unit_test(test_bind__the_deadline_is_now_and_the_configured_time),
+        cmocka_unit_test(test_bind__the_job_carries_the_term_from_before_its_devices_were_booked),
+        cmocka_unit_test(test_bind__nothing_is_booked_by_who_may_not_bind),
         cmocka_unit_test(test_bind__the_devices_are_reserved_while_the_job_is_on_its_way),
         cmocka_unit_test(test_bind__a_pod_that_only_filter_has_seen_is_bound),
         cmocka_unit_test(test_bind__the_watch_may_confirm_before_the_answer_comes),

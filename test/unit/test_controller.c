@@ -162,12 +162,15 @@ static void on_done(void *ctx, enum bind_outcome outcome, const char *text)
 static int submit(struct story *story)
 {
     struct bind_job *job = bind_job_new("default", "p", "uid", "n1");
+    struct controller_status status;
     struct error err = {0};
     int result;
 
+    controller_read_status(story->controller, story->now_ms, &status);
     job->deadline_ms = story->now_ms + 6000;
     job->done = on_done;
     job->ctx = story;
+    job->term = status.term;
     result = controller_submit_bind(story->controller, job, story->now_ms, &err);
     if (result < 0)
         bind_job_free(job);
@@ -291,6 +294,23 @@ static void test_leader__gives_a_binding_no_more_time_than_its_lease_has(void **
     assert_string_equal(sent->path, BINDING_PATH "?timeout=1000ms");
 }
 
+/* Its devices were booked when it led before: another one may have given them away since. */
+static void test_leader__takes_no_job_of_an_earlier_term(void **state)
+{
+    AUTO(story_free) struct story *story = story_leading();
+    struct bind_job *job = bind_job_new("default", "p", "uid", "n1");
+    struct error err = {0};
+
+    (void)state;
+    job->deadline_ms = story->now_ms + 60000;
+    job->done = on_done;
+    job->ctx = story;
+    assert_int_equal(controller_submit_bind(story->controller, job, story->now_ms, &err),
+                     -ERR_BUSY);
+    assert_contains(err.text, "not the leader for a while");
+    bind_job_free(job);
+}
+
 static void test_stop__gives_the_lease_up_when_the_last_bind_has_ended(void **state)
 {
     AUTO(story_free) struct story *story = story_leading();
@@ -355,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_leader__does_not_believe_a_list_that_was_under_way),
         cmocka_unit_test(test_leader__whose_lease_has_run_out_sends_no_binding),
         cmocka_unit_test(test_leader__gives_a_binding_no_more_time_than_its_lease_has),
+        cmocka_unit_test(test_leader__takes_no_job_of_an_earlier_term),
         cmocka_unit_test(test_stop__gives_the_lease_up_when_the_last_bind_has_ended),
         cmocka_unit_test(test_stop__keeps_the_lease_when_a_binding_is_in_doubt),
         cmocka_unit_test(test_stop__without_an_election_ends_when_nothing_is_left_to_do),

@@ -112,13 +112,14 @@ static void test_check_bind__says_why_not(void **state)
 {
     AUTO(story_free) struct story *alone = story_new(false);
     AUTO(story_free) struct story *elected = story_new(true);
+    uint64_t term;
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(kube_loop_check_bind(alone->loop, &err), -ERR_BUSY);
+    assert_int_equal(kube_loop_check_bind(alone->loop, &term, &err), -ERR_BUSY);
     assert_contains(err.text, "listing the pods");
     error_clear(&err);
-    assert_int_equal(kube_loop_check_bind(elected->loop, &err), -ERR_BUSY);
+    assert_int_equal(kube_loop_check_bind(elected->loop, &term, &err), -ERR_BUSY);
     assert_contains(err.text, "not the leader");
 }
 

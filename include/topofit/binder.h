@@ -27,9 +27,12 @@
     (1u << 20) /* of a Binding; the API server takes 256 KiB of annotations */
 
 /*
- * A Binding arrives within 5 s or not at all (kube_client.h), the API server ends it after the time
- * that its path tells, at most some seconds, and as much again is allowed for.
+ * A Binding is executed by then or not at all: it is written within its time limit, which is at
+ * most BINDER_POST_MAX_MS; it arrives within BINDER_NETWORK_MS (see kube_client.h); the API server
+ * ends it after its time limit again. As much once more is allowed for.
  */
+#define BINDER_POST_MAX_MS 3000u
+#define BINDER_NETWORK_MS 5000u
 #define BINDER_LATE_MS 30000u
 
 struct binder_counters {
@@ -43,7 +46,10 @@ struct binder_counters {
 
 struct binder;
 
-/* jobs_max  jobs that may be in flight at once. seed  for the waits between attempts. */
+/*
+ * jobs_max  jobs that may be in flight at once; as many may be settled beside them.
+ * seed      for the waits between attempts.
+ */
 struct binder *binder_new(size_t jobs_max, uint64_t seed);
 
 /*
@@ -62,10 +68,11 @@ int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t no
                   struct error *err);
 
 /*
- * Bindings may be sent as long as their time limit ends before until_ms; 0: none at present, as
- * from the start UINT64_MAX: always. Jobs that would have to send one without it end, or go on
- * being settled when an earlier one is in doubt. So do, once they would, all that were in flight at
- * a 0: what they book may have been given away meanwhile. Looks at pods need no permission.
+ * Bindings may be sent so that they are written, and their time limit has passed once more, before
+ * until_ms; 0: none at present, as from the start UINT64_MAX: always. Jobs that would have to send
+ * one without it end, or go on being settled when an earlier one is in doubt. So do, once they
+ * would, all that were in flight at a 0: what they book may have been given away meanwhile. Looks
+ * at pods need no permission.
  */
 void binder_permit(struct binder *binder, uint64_t until_ms);
 

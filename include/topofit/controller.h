@@ -42,6 +42,12 @@ struct controller_options {
     uint64_t seed;
 };
 
+/*
+ * For so long the network may hold up the bytes of a request that has a time limit; what it holds
+ * longer must be thrown away. Others take over right after that.
+ */
+uint64_t controller_network_ms(const struct controller_options *options);
+
 struct controller;
 struct controller *controller_new(const struct controller_options *options);
 

@@ -31,7 +31,7 @@ struct refusal {
 /* What filter answered for a pod last. */
 struct decision {
     struct pod *pod; /* as sent by the scheduler */
-    uint64_t unix_ms;
+    uint64_t unix_ms, monotonic_ms;
     uint64_t version; /* of the snapshot it was made on */
     unsigned considered, kept;
     struct refusal *refusals; /* at most HISTORY_NODES_MAX */
@@ -55,8 +55,8 @@ struct pod *history_find_pod_by_uid(struct history *history, const char *uid);
 
 /* A pod that fitted nowhere when it was last asked about. */
 struct waiting_pod {
-    struct pod *pod; /* one reference */
-    uint64_t unix_ms;
+    struct pod *pod;       /* one reference */
+    uint64_t monotonic_ms; /* when it was asked about */
 };
 
 /* Those that were asked about on a snapshot older than `version`. All the caller's. */

@@ -7,8 +7,9 @@
  * kube_client_wakeup belong to the thread that runs kube_client_wait, from within which all
  * callbacks come. on_begin and on_bytes must not call the client; on_end may.
  *
- * Redirects are not followed. A dead peer is found by TCP within about 20 s, within 5 s while a
- * request with a time limit is on its way. For loopback addresses no proxy is ever asked.
+ * Redirects are not followed. A dead peer is found by TCP within about 20 s, within 5 s (or
+ * kube_client_set_network_ms) while a request with a time limit is on its way. For loopback
+ * addresses no proxy is ever asked.
  *
  * Credentials are renewed as kube_credentials.h says. A call that needs those of an exec plugin
  * waits for it, and meanwhile nothing else does. After a renewal of certificates connections are
@@ -67,6 +68,13 @@ void kube_client_free(struct kube_client *client);
 /* Where renewals of credentials are told, and why they fail; nowhere at first. */
 void kube_client_set_log(struct kube_client *client,
                          void (*log)(void *ctx, enum log_level level, const char *text), void *ctx);
+
+/*
+ * How long the network may hold up bytes of a call that has a time limit: what is not acknowledged
+ * by then is thrown away with its connection. At first KUBE_CLIENT_NETWORK_MS.
+ */
+#define KUBE_CLIENT_NETWORK_MS 5000u
+void kube_client_set_network_ms(struct kube_client *client, uint64_t network_ms);
 
 /* Start a call. errors: when there are no credentials; then no callback comes. */
 struct kube_call *kube_client_send(struct kube_client *client, const struct kube_request *request,

@@ -39,11 +39,18 @@ struct lease_options { /* strings are copied */
 };
 
 /*
- * errors  ERR_INVALID for times that do not fit together: duration > renew deadline > 1.2 retry,
- *         retry > 0, duration <= LEASE_DURATION_MAX_MS; and for a name, namespace or identity
- *         that cannot be one.
+ * errors  ERR_INVALID for times that do not fit together: duration > renew deadline > 1.2 retry, by
+ * LEASE_MARGIN_MIN_MS, retry > 0, duration <= LEASE_DURATION_MAX_MS; and for a name, namespace or
+ * identity that cannot be one.
  */
 int lease_check_options(const struct lease_options *options, struct error *err);
+
+/*
+ * How much longer others wait than we believe: what was begun in our term has that long to end. At
+ * least LEASE_MARGIN_MIN_MS.
+ */
+uint64_t lease_margin_ms(const struct lease_options *options);
+#define LEASE_MARGIN_MIN_MS 100u
 
 /* The options must have passed lease_check_options(). */
 struct lease *lease_new(const struct lease_options *options);

@@ -65,8 +65,8 @@ struct reflector *reflector_new(const struct reflector_options *options);
 void reflector_free(struct reflector *reflector);
 
 /*
- * Forget the position: list again, at once, and drop a list that is under way. So the next one that
- * is complete was asked for after this call.
+ * Forget the position: list again, at once or when the wait after a failure is over, and drop a
+ * list that is under way. So the next one that is complete was asked for after this call.
  */
 void reflector_relist(struct reflector *reflector, uint64_t now_ms);
 

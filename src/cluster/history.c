@@ -193,7 +193,7 @@ struct waiting_pod *history_waiting(struct history *history, uint64_t version, s
         const struct decision *decision = at.value;
 
         if (decision->kept == 0 && decision->considered > 0 && decision->version < version)
-            pods[(*count)++] = (struct waiting_pod){pod_ref(decision->pod), decision->unix_ms};
+            pods[(*count)++] = (struct waiting_pod){pod_ref(decision->pod), decision->monotonic_ms};
     }
     pthread_mutex_unlock(&history->lock);
     return pods;

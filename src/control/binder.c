@@ -18,6 +18,7 @@
 
 #define ATTEMPTS_MAX 16     /* Bindings sent for one job */
 #define ATTEMPT_MIN_MS 500u /* shortest time given to a request, the deadline permitting */
+#define POST_MIN_MS 100u    /* shortest time of a Binding that is worth to be sent */
 #define PATH_MAX_BYTES 2048
 #define RETRY_AFTER_MAX_S 30u
 #define SETTLE_TIMEOUT_MS 5000u /* of a look at a pod whose job is unclear */
@@ -29,8 +30,8 @@ struct binder *binder_new(size_t jobs_max, uint64_t seed)
     struct binder *binder = xcalloc(1, sizeof *binder);
 
     assert(jobs_max > 0);
-    binder->attempts = xcalloc(jobs_max, sizeof *binder->attempts);
-    binder->attempts_max = jobs_max;
+    binder->attempts = xcalloc(2 * jobs_max, sizeof *binder->attempts);
+    binder->jobs_max = binder->settling_max = jobs_max;
     binder->permitted_until_ms = UINT64_MAX;
     binder->jitter.state = seed;
     binder->path = buf_with_max(PATH_MAX_BYTES);
@@ -83,15 +84,23 @@ void binder_finish(struct binder *binder, struct attempt *attempt, enum bind_out
     buf_clear(&body);
 }
 
-/* The caller stops waiting, we do not: look at the pod until it is known what became of it. */
+/*
+ * The caller stops waiting, we do not: look at the pod until it is known what became of it. Where
+ * too many are looked at already, the watch has to tell.
+ */
 static void settle(struct binder *binder, struct attempt *attempt, const char *text,
                    uint64_t now_ms)
 {
     char copy[ERROR_TEXT_MAX];
 
     snprintf(copy, sizeof copy, "%s", text);
+    if (binder->counters.settling == binder->settling_max) {
+        binder_finish(binder, attempt, BIND_UNCLEAR, copy);
+        return;
+    }
     count_outcome(binder, attempt, BIND_UNCLEAR);
     binder->counters.settling++;
+    attempt->in_doubt = true; /* also of a Binding whose answer is still awaited */
     attempt->is_settling = true;
     attempt->step = GET_WANTED;
     attempt->send_at_ms = now_ms + backoff_next_ms(&attempt->backoff, now_ms);
@@ -201,8 +210,8 @@ int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t no
     assert(steal_job->done != NULL);
     assert(steal_job->record_key == NULL ||
            bind_job_annotation(steal_job, steal_job->record_key) != NULL);
-    if (binder->counters.in_flight == binder->attempts_max)
-        return error_set(err, ERR_BUSY, "%zu Bindings are in flight already", binder->attempts_max);
+    if (binder->counters.in_flight - binder->counters.settling == binder->jobs_max)
+        return error_set(err, ERR_BUSY, "%zu Bindings are in flight already", binder->jobs_max);
     if (check_names(steal_job, err) < 0)
         return -(int)err->code;
     attempt.body = buf_with_max(BINDER_BODY_MAX_BYTES);
@@ -246,11 +255,20 @@ void binder_permit(struct binder *binder, uint64_t until_ms)
         binder->attempts[i].is_outdated = true;
 }
 
+_Static_assert(BINDER_LATE_MS >= 2 * (2 * BINDER_POST_MAX_MS + BINDER_NETWORK_MS),
+               "a Binding may come later than we wait for it");
+
+/* Written at the end of its limit, and executed at the end of the server's, it is in time yet. */
+static uint64_t post_limit_ms(const struct binder *binder, uint64_t now_ms)
+{
+    return least((binder->permitted_until_ms - now_ms) / 2, BINDER_POST_MAX_MS);
+}
+
 static bool is_permitted(const struct binder *binder, const struct attempt *attempt,
                          uint64_t now_ms)
 {
     return !attempt->is_outdated && now_ms < binder->permitted_until_ms &&
-           binder->permitted_until_ms - now_ms >= ATTEMPT_MIN_MS;
+           post_limit_ms(binder, now_ms) >= POST_MIN_MS;
 }
 
 static void start_post(struct binder *binder, struct attempt *attempt, uint64_t now_ms,
@@ -259,7 +277,7 @@ static void start_post(struct binder *binder, struct attempt *attempt, uint64_t 
     out->method = "POST";
     out->body = buf_text(&attempt->body);
     out->body_length = attempt->body.length;
-    out->timeout_ms = least(out->timeout_ms, binder->permitted_until_ms - now_ms);
+    out->timeout_ms = least(out->timeout_ms, post_limit_ms(binder, now_ms));
     out->body_by_ms = now_ms + out->timeout_ms;
     kube_path_binding(&binder->path, attempt->job->namespace, attempt->job->name, out->timeout_ms);
     attempt->step = POST_SENT;

@@ -31,8 +31,8 @@ struct attempt {
 };
 
 struct binder {
-    struct attempt *attempts; /* order of submission; the first `in_flight` are in use */
-    size_t attempts_max;
+    struct attempt *attempts;      /* order of submission; the first `in_flight` are in use */
+    size_t jobs_max, settling_max; /* they have places of their own */
     uint64_t last_id;
     uint64_t permitted_until_ms;
     struct jitter jitter;

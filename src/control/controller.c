@@ -49,6 +49,13 @@ static struct reflector *new_reflector(const struct controller_options *options,
     });
 }
 
+uint64_t controller_network_ms(const struct controller_options *options)
+{
+    uint64_t margin_ms = options->lease != NULL ? lease_margin_ms(options->lease) : UINT64_MAX;
+
+    return margin_ms < BINDER_NETWORK_MS ? margin_ms : BINDER_NETWORK_MS;
+}
+
 struct controller *controller_new(const struct controller_options *options)
 {
     struct controller *c = xcalloc(1, sizeof *c);
@@ -57,9 +64,6 @@ struct controller *controller_new(const struct controller_options *options)
 
     for (size_t i = 0; i < ARRAY_LEN(seed); i++)
         seed[i] = jitter_between(&seeds, 0, UINT64_MAX);
-    c->options = *options;
-    c->options.lease = NULL; /* both are the caller's, and not needed any more */
-    c->options.events = NULL;
     c->nodes = new_reflector(options, KUBE_NODE, seed[NODE_REFLECTOR]);
     c->pods = new_reflector(options, KUBE_POD, seed[POD_REFLECTOR]);
     c->binder = binder_new(options->binds_max, seed[BINDER]);
@@ -68,6 +72,8 @@ struct controller *controller_new(const struct controller_options *options)
 
         lease.seed = seed[LEASE];
         c->lease = lease_new(&lease);
+        c->margin_ms = lease_margin_ms(&lease);
+        c->network_ms = controller_network_ms(options);
     }
     if (options->events != NULL) {
         struct event_queue_options events = *options->events;
@@ -153,7 +159,9 @@ static void look_at_lease(struct controller *c, uint64_t now_ms)
     /* Also of what is only being settled: it may still be executed. */
     if (binder_counters(c->binder)->in_flight > 0)
         lease_note_work(c->lease, now_ms);
-    binder_permit(c->binder, may_bind(c, now_ms) ? lease_held_until_ms(c->lease) : 0);
+    binder_permit(c->binder, may_bind(c, now_ms)
+                                 ? lease_held_until_ms(c->lease) + c->margin_ms - c->network_ms
+                                 : 0);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */

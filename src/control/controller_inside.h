@@ -33,10 +33,11 @@ struct call {
 };
 
 struct controller {
-    struct controller_options options;
     struct reflector *nodes, *pods;
     struct binder *binder;
     struct lease *lease;        /* NULL: no election */
+    uint64_t margin_ms;         /* others wait so long beyond our term */
+    uint64_t network_ms;        /* of which the network may hold a Binding so long */
     struct event_queue *events; /* NULL: none are written */
     struct waker *waker;        /* NULL: nobody is woken */
     struct reconciler *reconciler;

@@ -26,11 +26,12 @@ static int check_times(const struct lease_options *options, struct error *err)
     if (options->duration_ms > LEASE_DURATION_MAX_MS)
         return error_set(err, ERR_INVALID, "the duration (%" PRIu64 " ms) exceeds %u ms",
                          options->duration_ms, LEASE_DURATION_MAX_MS);
-    if (options->duration_ms <= options->renew_deadline_ms)
+    if (options->duration_ms < options->renew_deadline_ms + LEASE_MARGIN_MIN_MS)
         return error_set(err, ERR_INVALID,
                          "the duration (%" PRIu64
-                         " ms) must be longer than the renew deadline (%" PRIu64 " ms)",
-                         options->duration_ms, options->renew_deadline_ms);
+                         " ms) must be longer than the renew deadline (%" PRIu64
+                         " ms) by %u ms, better by some seconds",
+                         options->duration_ms, options->renew_deadline_ms, LEASE_MARGIN_MIN_MS);
     if (options->retry_ms >= options->renew_deadline_ms ||
         options->renew_deadline_ms * 10 <= options->retry_ms * 12)
         return error_set(err, ERR_INVALID,
@@ -38,6 +39,11 @@ static int check_times(const struct lease_options *options, struct error *err)
                          " ms) must be longer than 1.2 times the retry period (%" PRIu64 " ms)",
                          options->renew_deadline_ms, options->retry_ms);
     return 0;
+}
+
+uint64_t lease_margin_ms(const struct lease_options *options)
+{
+    return options->duration_ms - options->renew_deadline_ms;
 }
 
 int lease_check_options(const struct lease_options *options, struct error *err)
@@ -65,8 +71,10 @@ struct lease *lease_new(const struct lease_options *options)
 {
     struct lease *lease = xcalloc(1, sizeof *lease);
     struct error err = {0};
+    int checked = lease_check_options(options, &err);
 
-    assert(lease_check_options(options, &err) == 0);
+    assert(checked == 0);
+    (void)checked;
     lease->namespace = xstrdup(options->namespace);
     lease->name = xstrdup(options->name);
     lease->identity = xstrdup(options->identity);

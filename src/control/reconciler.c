@@ -232,9 +232,10 @@ static void picture_nodes(struct reconciler *r)
 /* Our memory and the version it is of, taken at the same instant. */
 static void take_picture(struct reconciler *r)
 {
-    struct hash_key key = {
-        {jitter_between(&r->jitter, 0, UINT64_MAX), jitter_between(&r->jitter, 0, UINT64_MAX)}};
+    struct hash_key key;
 
+    for (size_t i = 0; i < ARRAY_LEN(key.word); i++)
+        key.word[i] = jitter_between(&r->jitter, 0, UINT64_MAX);
     drop_picture(r);
     r->known = map_new(&key);
     r->version = xstrdup(reflector_position(reflector_of(r)));

@@ -79,8 +79,6 @@ static bool may_stream(const struct reflector *r)
 /* The next request goes out at send_at_ms; one that is still in flight is dropped. */
 void reflector_go_to(struct reflector *r, enum stage stage, uint64_t send_at_ms)
 {
-    if (r->stage == STREAMING)
-        r->streams_broken++;
     if (stage != WATCHING) {
         stage = may_stream(r) ? STREAMING : LISTING;
         replace_text(&r->continue_token, NULL);
@@ -108,6 +106,8 @@ __attribute__((format(printf, 4, 5))) void reflector_fail(struct reflector *r, e
     vsnprintf(r->counters.problem, sizeof r->counters.problem, format, arguments);
     va_end(arguments);
     r->counters.errors++;
+    if (r->stage == STREAMING)
+        r->streams_broken++;
     if (r->stage == WATCHING && stage != WATCHING)
         r->counters.relists++;
     reflector_go_to(r, stage, now_ms + (wait_ms > asked_ms ? wait_ms : asked_ms));
@@ -132,9 +132,12 @@ void reflector_lose_position(struct reflector *r, uint64_t now_ms, const char *m
 
 void reflector_relist(struct reflector *r, uint64_t now_ms)
 {
+    /* A wait that a failure or the server asked for is kept. */
+    bool waits = r->exchange == IDLE && r->send_at_ms > now_ms;
+
     if (r->stage == WATCHING)
         r->counters.relists++;
-    reflector_go_to(r, LISTING, now_ms);
+    reflector_go_to(r, LISTING, waits ? r->send_at_ms : now_ms);
 }
 
 const char *reflector_position(const struct reflector *r)

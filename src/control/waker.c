@@ -63,25 +63,25 @@ void waker_free(struct waker *waker)
  * A pod that the watch has not shown counts for a while: most likely the watch is late, which is
  * when we are needed, and at worst a node is changed in vain.
  */
-static bool still_waits(struct waker *waker, const struct waiting_pod *waiting, uint64_t unix_ms)
+static bool still_waits(struct waker *waker, const struct waiting_pod *waiting, uint64_t now_ms)
 {
     AUTO(pod_unref_pointer)
     struct pod *pod = cluster_find_pod_by_uid(waker->cluster, waiting->pod->uid);
 
     if (pod == NULL)
-        return unix_ms < waiting->unix_ms + UNSEEN_MS;
+        return now_ms < waiting->monotonic_ms + UNSEEN_MS;
     return pod->node[0] == '\0' && !pod->deleting && !pod->finished;
 }
 
 /* Was a pod refused before `version`, and not asked about since? */
-static bool anyone_waits(struct waker *waker, uint64_t version, uint64_t unix_ms)
+static bool anyone_waits(struct waker *waker, uint64_t version, uint64_t now_ms)
 {
     size_t count;
     AUTO_FREE struct waiting_pod *waiting = history_waiting(waker->history, version, &count);
     bool found = false;
 
     for (size_t i = 0; i < count; i++) {
-        found = found || still_waits(waker, &waiting[i], unix_ms);
+        found = found || still_waits(waker, &waiting[i], now_ms);
         pod_unref(waiting[i].pod);
     }
     return found;
@@ -134,7 +134,7 @@ bool waker_next_request(struct waker *waker, struct moment now, struct api_reque
         return false;
     waker->due_ms = UINT64_MAX;
     freed = cluster_freed(waker->cluster, &waker->node);
-    if (waker->node == NULL || !anyone_waits(waker, freed, now.unix_ms)) {
+    if (waker->node == NULL || !anyone_waits(waker, freed, now.monotonic_ms)) {
         finish(waker, freed);
         return false;
     }

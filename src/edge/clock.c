@@ -10,14 +10,15 @@ static uint64_t read_us(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+/* A machine that sleeps does not stop the time of others: a lease runs out meanwhile. */
 uint64_t clock_monotonic_us(void)
 {
-    return read_us(CLOCK_MONOTONIC);
+    return read_us(CLOCK_BOOTTIME);
 }
 
 uint64_t clock_monotonic_ms(void)
 {
-    return read_us(CLOCK_MONOTONIC) / 1000;
+    return read_us(CLOCK_BOOTTIME) / 1000;
 }
 
 uint64_t clock_unix_ms(void)
@@ -32,7 +33,7 @@ uint64_t clock_cpu_us(void)
 
 struct timespec clock_monotonic_after(uint64_t wait_ms)
 {
-    uint64_t at_us = clock_monotonic_us() + wait_ms * 1000;
+    uint64_t at_us = read_us(CLOCK_MONOTONIC) + wait_ms * 1000; /* what condition variables take */
 
     return (struct timespec){.tv_sec = (time_t)(at_us / 1000000),
                              .tv_nsec = (long)(at_us % 1000000) * 1000};

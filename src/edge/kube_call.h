@@ -29,6 +29,8 @@ struct kube_client {
     struct curl_slist *connect_to; /* NULL: where the URL says */
     char *proxy;                   /* of kube_proxy_choose() */
     struct kube_credentials *credentials;
+    unsigned
+        network_ms; /* unacknowledged bytes of a call with a time limit end a connection then */
     struct kube_sockets sockets; /* of all connections, idle ones too */
     bool something_happened;     /* a callback ran since the last wait began */
 };

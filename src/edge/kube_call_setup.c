@@ -27,7 +27,6 @@
  * loss of the network.
  */
 #define DEAD_PEER_MS 15000
-#define DEAD_PEER_WITH_LIMIT_MS 5000
 
 /* --- address --------------------------------------------------------------------------------- */
 
@@ -91,7 +90,7 @@ char *kube_proxy_choose(const struct kube_config *config, const struct kube_addr
 
 static void set_patience(const struct kube_call *call, curl_socket_t fd)
 {
-    unsigned dead_ms = call->request.timeout_ms > 0 ? DEAD_PEER_WITH_LIMIT_MS : DEAD_PEER_MS;
+    unsigned dead_ms = call->request.timeout_ms > 0 ? call->client->network_ms : DEAD_PEER_MS;
 
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof dead_ms);
 }

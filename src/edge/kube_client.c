@@ -290,6 +290,7 @@ struct kube_client *kube_client_new(const struct kube_config *config, struct err
     }
     client = xcalloc(1, sizeof *client);
     client->config = config;
+    client->network_ms = KUBE_CLIENT_NETWORK_MS;
     client->multi = curl_multi_init();
     assert(client->multi != NULL);
     client->credentials = kube_credentials_new(config);
@@ -309,6 +310,11 @@ void kube_client_set_log(struct kube_client *client,
                          void (*log)(void *ctx, enum log_level level, const char *text), void *ctx)
 {
     kube_credentials_set_log(client->credentials, log, ctx);
+}
+
+void kube_client_set_network_ms(struct kube_client *client, uint64_t network_ms)
+{
+    client->network_ms = (unsigned)network_ms;
 }
 
 void kube_client_free(struct kube_client *client)

@@ -264,12 +264,13 @@ int kube_loop_check_bind(struct kube_loop *loop, uint64_t *term, struct error *e
 
 int kube_loop_submit_bind(struct kube_loop *loop, struct bind_job *steal_job, struct error *err)
 {
+    const struct binder_counters *busy = &loop->status.controller.binds;
     size_t binds_max = loop->options.controller.binds_max;
     bool has_room;
 
     pthread_mutex_lock(&loop->mutex);
-    has_room = !loop->is_stopping &&
-               loop->queue_count + loop->status.controller.binds.in_flight < binds_max;
+    has_room =
+        !loop->is_stopping && loop->queue_count + busy->in_flight - busy->settling < binds_max;
     if (has_room)
         loop->queue[loop->queue_count++] = steal_job;
     pthread_mutex_unlock(&loop->mutex);
@@ -465,6 +466,7 @@ struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struc
         loop_free(loop);
         return NULL;
     }
+    kube_client_set_network_ms(loop->client, controller_network_ms(&options->controller));
     kube_client_set_log(loop->client, options->log, options->log_ctx);
     publish(loop);
     if (pthread_create(&loop->thread, NULL, run, loop) != 0) {

@@ -240,6 +240,10 @@ static void bind_new(struct binding *binding)
 /* The pod holds something already: asked twice, or an earlier answer was lost. */
 static void bind_again(struct binding *binding, const struct holding_view *holding)
 {
+    AUTO(holding_view_clear) struct holding_view resumed = {0};
+    struct cluster *cluster = binding->extender.cluster;
+    const char *uid = binding->pod->uid;
+
     if (strcmp(holding->node, binding->args.node) != 0) {
         finish(binding, BIND_END_REFUSED,
                "an earlier binding of this pod to another node is not settled");
@@ -249,14 +253,22 @@ static void bind_again(struct binding *binding, const struct holding_view *holdi
         finish(binding, BIND_END_BOUND, "");
         return;
     }
-    binding->token = cluster_resume(binding->extender.cluster, binding->pod->uid);
-    if (binding->token == 0)
+    binding->token = cluster_resume(cluster, uid);
+    if (binding->token == 0) {
         finish(binding, BIND_END_REFUSED,
                holding->state == HOLDING_UNKNOWN
                    ? "an earlier binding of this pod is not settled, and others have its devices"
                    : "a binding of this pod is in flight");
-    else
-        submit(binding, &holding->allocation);
+        return;
+    }
+    /* From now on it is ours; before, it may have been given back and booked anew. */
+    if (cluster_find_holding(cluster, uid, &resumed) &&
+        strcmp(resumed.node, binding->args.node) == 0) {
+        submit(binding, &resumed.allocation);
+        return;
+    }
+    cluster_release(cluster, uid, binding->token);
+    finish(binding, BIND_END_REFUSED, "what this pod holds has changed meanwhile");
 }
 
 int extender_bind(struct extender *extender, const char *bytes, size_t length, struct moment now,

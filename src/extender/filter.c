@@ -157,6 +157,7 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
     answer.texts = xcalloc(call.count, sizeof *answer.texts);
     answer.decision.pod = pod_ref(call.pod);
     answer.decision.unix_ms = now.unix_ms;
+    answer.decision.monotonic_ms = now.monotonic_ms;
     answer.decision.considered = (unsigned)call.count;
     answer.decision.version = call.snapshot->version;
     if (!request_wants_devices(&call.pod->request))

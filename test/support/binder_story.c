@@ -49,7 +49,7 @@ struct bind_story *bind_story_new(void)
     struct error err = {0};
 
     story->now_ms = T0;
-    story->binder = binder_new(4, 42);
+    story->binder = binder_new(STORY_JOBS_MAX, 42);
     assert_ok(binder_submit(story->binder, job_new(story), T0, &err), &err);
     assert_true(next_request(story));
     assert_true(story->is_post);

@@ -13,6 +13,7 @@
 
 #define T0 1000000u
 #define DEADLINE (T0 + 6000u)
+#define STORY_JOBS_MAX 4
 #define RECORD "topofit.io/allocation"
 #define POD_PATH "/api/v1/namespaces/default/pods/p1"
 

@@ -2,6 +2,10 @@
 /* How a Binding that was unclear at its deadline is found out about. */
 #include "support/binder_story.h"
 
+#include "topofit/mem.h"
+
+#include <stdlib.h>
+
 /* A story whose Binding was lost, and whose caller waits no longer. */
 static struct bind_story *unclear_story(void)
 {
@@ -174,11 +178,64 @@ static void test_settle__ends_undecided_when_the_binder_stops(void **state)
     bind_story_free(&story);
 }
 
+/* Neither an answer nor a loss of the Binding has come until the deadline. */
+static struct bind_story *story_in_flight_at_deadline(void)
+{
+    struct bind_story *story = bind_story_new();
+
+    story->now_ms = DEADLINE;
+    assert_false(next_request(story));
+    assert_int_equal(story->outcome, BIND_UNCLEAR);
+    return story;
+}
+
+static void test_settle__of_a_binding_in_flight_stays_unclear_at_the_end(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = story_in_flight_at_deadline();
+
+    (void)state;
+    binder_free(story->binder);
+    story->binder = NULL;
+    assert_int_equal(story->settled, 1);
+    assert_int_equal(story->settled_outcome, BIND_UNCLEAR);
+}
+
+/* The gate may be lifted before the Binding is executed. */
+static void test_settle__of_a_binding_in_flight_believes_no_gate(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = story_in_flight_at_deadline();
+
+    (void)state;
+    while (!next_request(story))
+        story->now_ms = binder_next_due_ms(story->binder);
+    reply(story, 200, POD("uid-1", "", ",\"schedulingGates\":[{\"name\":\"x\"}]"));
+    assert_int_equal(story->settled, 0);
+}
+
+static void test_settle__takes_no_place_of_other_jobs(void **state)
+{
+    AUTO(bind_story_free) struct bind_story *story = story_in_flight_at_deadline();
+    struct error err = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < STORY_JOBS_MAX; i++) {
+        struct bind_job *job = job_new(story);
+
+        job->deadline_ms = story->now_ms + 6000;
+        free(job->uid);
+        job->uid = xasprintf("other-%u", i);
+        assert_int_equal(binder_submit(story->binder, job, story->now_ms, &err), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conflict__that_no_look_explains_in_time_is_unclear),
         cmocka_unit_test(test_conflict__that_a_look_explains_leaves_no_doubt),
+        cmocka_unit_test(test_settle__of_a_binding_in_flight_stays_unclear_at_the_end),
+        cmocka_unit_test(test_settle__of_a_binding_in_flight_believes_no_gate),
+        cmocka_unit_test(test_settle__takes_no_place_of_other_jobs),
         cmocka_unit_test(test_settle__finds_out_that_the_pod_was_bound),
         cmocka_unit_test(test_settle__finds_out_that_the_pod_is_gone_or_bound_otherwise),
         cmocka_unit_test(

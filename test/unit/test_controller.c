@@ -291,7 +291,7 @@ static void test_leader__gives_a_binding_no_more_time_than_its_lease_has(void **
     story->now_ms += 9000;
     assert_int_equal(submit(story), 0);
     sent = &story->sent[find_sent(story, "POST", BINDING_PATH)];
-    assert_string_equal(sent->path, BINDING_PATH "?timeout=1000ms");
+    assert_string_equal(sent->path, BINDING_PATH "?timeout=500ms");
 }
 
 /* Its devices were booked when it led before: another one may have given them away since. */

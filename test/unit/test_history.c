@@ -187,7 +187,7 @@ static void put_version(struct history *history, const char *name, uint64_t vers
                         unsigned considered, unsigned kept)
 {
     struct decision decision = {.pod = pod_new("default", name, name),
-                                .unix_ms = 1000 + version,
+                                .monotonic_ms = 1000 + version,
                                 .version = version,
                                 .considered = considered,
                                 .kept = kept};
@@ -210,7 +210,7 @@ static void test_history_waiting__are_those_that_fitted_nowhere_on_an_older_snap
     waiting = history_waiting(history, 7, &count);
     assert_int_equal(count, 1);
     assert_string_equal(waiting[0].pod->name, "waits");
-    assert_int_equal(waiting[0].unix_ms, 1006);
+    assert_int_equal(waiting[0].monotonic_ms, 1006);
     pod_unref(waiting[0].pod);
 }
 

@@ -141,6 +141,30 @@ static void test_relist__begins_a_list_under_way_anew(void **state)
     assert_string_equal(buf_text(&story->told), "begin item:a begin item:b commit ");
 }
 
+static void test_relist__keeps_a_wait_that_a_failure_asked_for(void **state)
+{
+    AUTO(story_free) struct story *story = story_new();
+
+    (void)state;
+    next(story);
+    breaks(story, "reset");
+    reflector_relist(story->reflector, story->now_ms);
+    expect_request_after_backoff(story);
+}
+
+static void test_relist__of_a_streamed_list_is_streamed_as_well(void **state)
+{
+    AUTO(story_free) struct story *story = story_streaming();
+
+    (void)state;
+    for (unsigned times = 0; times < 3; times++) {
+        reflector_relist(story->reflector, story->now_ms);
+        assert_int_equal(next(story), REFLECTOR_CANCEL);
+        assert_int_equal(next(story), REFLECTOR_SEND);
+        assert_contains(story->path, STREAM_END);
+    }
+}
+
 static void test_watch__of_a_server_that_was_set_back_lists_again(void **state)
 {
     AUTO(story_free) struct story *story = story_watching();
@@ -169,6 +193,8 @@ int main(void)
         cmocka_unit_test(test_streamed_list__is_given_up_when_no_byte_comes_for_a_minute),
         cmocka_unit_test(test_relist__drops_the_watch_and_lists_at_once),
         cmocka_unit_test(test_relist__begins_a_list_under_way_anew),
+        cmocka_unit_test(test_relist__keeps_a_wait_that_a_failure_asked_for),
+        cmocka_unit_test(test_relist__of_a_streamed_list_is_streamed_as_well),
         cmocka_unit_test(test_watch__of_a_server_that_was_set_back_lists_again),
     };
 

@@ -28,7 +28,7 @@ static void ask_about(struct story *story, const char *name, unsigned kept)
 {
     AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(story->cluster);
     struct decision decision = {.pod = pod_new("default", name, name),
-                                .unix_ms = UNIX_T0 + story->now_ms - T0,
+                                .monotonic_ms = story->now_ms,
                                 .version = snapshot->version,
                                 .considered = 1,
                                 .kept = kept};

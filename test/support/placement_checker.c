@@ -211,7 +211,7 @@ static void check_device(struct placement_checker *checker, const struct place *
     const struct placement_amounts *device =
         placement_find(place->devices, place->device_count, mine->id);
     struct placement_amounts sum = *mine;
-    const struct held *other = NULL;
+    AUTO(buf_clear) struct buf others = buf_with_max(TEXT_MAX);
 
     if (device == NULL) {
         complain(checker, "%s has %s, which node %s never had", pod->key, mine->id, pod->node);
@@ -224,7 +224,7 @@ static void check_device(struct placement_checker *checker, const struct place *
 
         if (tenant == pod || theirs == NULL)
             continue;
-        other = tenant;
+        buf_addf(&others, "%s%s", others.length > 0 ? ", " : " beside ", tenant->key);
         check_company(checker, pod, tenant, mine, theirs, device);
         sum.memory_mib += theirs->memory_mib;
         sum.cores += theirs->cores;
@@ -234,10 +234,9 @@ static void check_device(struct placement_checker *checker, const struct place *
         sum.slots > device->slots)
         complain(checker,
                  "%s of %s gives %" PRIu64 " MiB, %" PRIu64 " cores, %" PRIu64
-                 " slots, and has %" PRIu64 ", %" PRIu64 ", %" PRIu64 ": %s%s%s",
+                 " slots, and has %" PRIu64 ", %" PRIu64 ", %" PRIu64 ": %s%s",
                  device->id, pod->node, sum.memory_mib, sum.cores, sum.slots, device->memory_mib,
-                 device->cores, device->slots, pod->key, other != NULL ? " beside " : "",
-                 other != NULL ? other->key : "");
+                 device->cores, device->slots, pod->key, buf_text(&others));
 }
 
 static void check_pod_devices(struct placement_checker *checker, const struct held *held)

@@ -2,9 +2,12 @@
 /*
  * kube_loop - the thread that talks to the API server.
  *
- * Owns a client and a controller; moves bytes between them and reads the clock for it. All
- * functions may be called from any thread. The controller's sinks, the `done` of bind jobs and
- * `log` are called from the loop's thread and must not call kube_loop_stop.
+ * Owns a client and a controller; moves bytes between them and reads the clock for it. One thread
+ * starts, stops and frees it; the other functions may be called from any thread until
+ * kube_loop_free begins, also on a loop that was stopped. The controller's sinks, `done` and
+ * `settled` of bind jobs and `log` are called from the loop's thread and must not call
+ * kube_loop_stop or kube_loop_free. What is unclear or under way at the very end is told from
+ * within kube_loop_free, in the thread of its caller: `settled` and `log` must be safe there, too.
  */
 #ifndef TOPOFIT_KUBE_LOOP_H
 #define TOPOFIT_KUBE_LOOP_H
@@ -37,10 +40,14 @@ struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struc
 
 /*
  * Take no more jobs, see those in flight through (at most until their deadlines), write the last
- * events, give the lease up, end the thread. Every job's `done` has been called on return. NULL is
- * fine.
+ * events, give the lease up, end the thread. On return every job's `done` and every on_report has
+ * been called. The loop stays, for those who still ask: it refuses (ERR_BUSY) jobs and comparisons,
+ * drops events, and shows its last status. NULL and a loop that was stopped are fine.
  */
 void kube_loop_stop(struct kube_loop *loop);
+
+/* Stop it, if that was not done, and give everything back. NULL is fine. */
+void kube_loop_free(struct kube_loop *loop);
 
 /*
  * May a job be submitted now? A topofit that does not lead asks for the lead then.
@@ -67,7 +74,8 @@ void kube_loop_add_event(struct kube_loop *loop, const struct cluster_event *eve
  *
  * on_report  called once from the loop's thread: with the report of a comparison that began after
  *            this call, or with NULL when there is none after KUBE_LOOP_REPORT_MS or at the end.
- * errors     ERR_BUSY when KUBE_LOOP_ASKERS_MAX wait already; on_report is not called then.
+ * errors     ERR_BUSY when KUBE_LOOP_ASKERS_MAX wait already or the loop is stopping; on_report is
+ *            not called then.
  */
 typedef void (*kube_loop_on_report)(void *ctx, const struct reconciler_report *report);
 int kube_loop_reconcile(struct kube_loop *loop, kube_loop_on_report on_report, void *ctx,

@@ -251,7 +251,8 @@ void daemon_stop(struct daemon *daemon)
     __atomic_store_n(&daemon->stopping, true, __ATOMIC_RELAXED);
     http_stop(daemon->extender_server);
     daemon_stop_kube(daemon);
-    http_stop(daemon->admin_server);
+    http_stop(daemon->admin_server); /* so long people can watch the end */
+    daemon_free_kube(daemon);
     daemon_close_tls(daemon);
     gputopo_memo_free(daemon->memo);
     history_free(daemon->history);

@@ -197,5 +197,10 @@ int daemon_start_kube(struct daemon *daemon, struct error *err)
 void daemon_stop_kube(struct daemon *daemon)
 {
     kube_loop_stop(daemon->loop);
+}
+
+void daemon_free_kube(struct daemon *daemon)
+{
+    kube_loop_free(daemon->loop);
     intake_free(daemon->intake);
 }

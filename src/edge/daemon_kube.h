@@ -11,8 +11,14 @@
 /* Find the API server, start the loop, and make it the extender's port. */
 int daemon_start_kube(struct daemon *daemon, struct error *err);
 
-/* Nothing that was started is fine. */
+/*
+ * End the dealings with the API server. The loop stays, for the admin listener asks it until that
+ * is stopped. Nothing that was started is fine, here and below.
+ */
 void daemon_stop_kube(struct daemon *daemon);
+
+/* No listener may serve any more. */
+void daemon_free_kube(struct daemon *daemon);
 
 /* For the extender's observer; ctx is the daemon. */
 void daemon_tell_event(void *ctx, const struct pod_event *event);

@@ -46,6 +46,7 @@ struct kube_loop {
     struct exchange *exchanges;
     struct kube_news *news;
     pthread_t thread;
+    bool is_running; /* the thread is to be joined; of whoever starts and stops the loop */
 
     pthread_mutex_t mutex; /* for what follows; held for memory work only */
     struct bind_job **queue;
@@ -249,7 +250,9 @@ int kube_loop_check_bind(struct kube_loop *loop, uint64_t *term, struct error *e
 
     pthread_mutex_lock(&loop->mutex);
     *term = status->term;
-    if (status->leads && !status->may_bind) {
+    if (loop->is_stopping) {
+        result = error_set(err, ERR_BUSY, "topofit is stopping");
+    } else if (status->leads && !status->may_bind) {
         result = error_set(err, ERR_BUSY, "topofit came to lead just now and is listing the pods");
     } else if (!status->leads) {
         result = error_set(err, ERR_BUSY, "this topofit is not the leader%s%s",
@@ -408,7 +411,6 @@ static void *run(void *ctx)
             break;
         kube_client_wait(loop->client, sleep_ms(due_ms));
     }
-    take_over(loop); /* what came while the last binds ended is refused */
     answer_askers(loop, true);
     return NULL;
 }
@@ -427,18 +429,6 @@ bool kube_loop_is_stuck(const struct kube_loop_status *status, uint64_t now_ms)
 }
 
 /* --- start and stop -------------------------------------------------------------------------- */
-
-static void loop_free(struct kube_loop *loop)
-{
-    kube_client_free(loop->client);
-    controller_free(loop->controller);
-    kube_news_free(loop->news);
-    pthread_mutex_destroy(&loop->mutex);
-    free(loop->queue);
-    free(loop->notes);
-    kube_config_clear(&loop->config);
-    free(loop);
-}
 
 static uint64_t choose_seed(uint64_t seed)
 {
@@ -463,7 +453,7 @@ struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struc
     loop->news = kube_news_new(options->log, options->log_ctx);
     loop->client = kube_client_new(&loop->config, err);
     if (loop->client == NULL) {
-        loop_free(loop);
+        kube_loop_free(loop);
         return NULL;
     }
     kube_client_set_network_ms(loop->client, controller_network_ms(&options->controller));
@@ -471,20 +461,38 @@ struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struc
     publish(loop);
     if (pthread_create(&loop->thread, NULL, run, loop) != 0) {
         error_set(err, ERR_IO, "no thread for the API server could be started");
-        loop_free(loop);
+        kube_loop_free(loop);
         return NULL;
     }
+    loop->is_running = true;
     return loop;
 }
 
 void kube_loop_stop(struct kube_loop *loop)
 {
-    if (loop == NULL)
+    if (loop == NULL || !loop->is_running)
         return;
     pthread_mutex_lock(&loop->mutex);
     loop->is_stopping = true;
     pthread_mutex_unlock(&loop->mutex);
     kube_client_wakeup(loop->client);
     pthread_join(loop->thread, NULL);
-    loop_free(loop);
+    loop->is_running = false;
+}
+
+void kube_loop_free(struct kube_loop *loop)
+{
+    if (loop == NULL)
+        return;
+    kube_loop_stop(loop);
+    kube_client_free(loop->client);
+    controller_free(loop->controller);
+    kube_news_free(loop->news);
+    pthread_mutex_destroy(&loop->mutex);
+    free(loop->queue);
+    for (size_t i = 0; i < loop->note_count; i++)
+        free_note(&loop->notes[i]); /* told when nobody was there any more to write them */
+    free(loop->notes);
+    kube_config_clear(&loop->config);
+    free(loop);
 }

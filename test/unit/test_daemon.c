@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon as a whole, in embedded mode: what can be changed while it runs. */
+/* The daemon as a whole: what can be changed while it runs, and its end. */
 #include "support/raw_http.h"
 #include "support/test.h"
 
@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 #include <unistd.h>
+
+#define ASKING 8 /* clients at once */
 
 /* A node of one device, and a pod that holds it. */
 static const char dump[] =
@@ -18,6 +20,12 @@ static const char dump[] =
     "spec:\n  nodeName: n1\n  containers:\n  - name: c\n"
     "    resources: {limits: {nvidia.com/gpu: '1'}}\n";
 
+/* An API server where nobody listens. */
+static const char kubeconfig[] = "apiVersion: v1\nkind: Config\ncurrent-context: a\n"
+                                 "clusters:\n- name: a\n  cluster: {server: 'http://127.0.0.1:1'}\n"
+                                 "contexts:\n- name: a\n  context: {cluster: a, user: a}\n"
+                                 "users:\n- name: a\n  user: {}\n";
+
 struct running {
     struct config config;
     struct log *log;
@@ -25,7 +33,8 @@ struct running {
     struct daemon *daemon;
 };
 
-static struct running *running_new(void)
+/* Not started yet; `text` is in a file at `path`. */
+static struct running *running_plan(const char *text)
 {
     struct log_options options = log_options_default();
     struct running *running = xcalloc(1, sizeof *running);
@@ -40,9 +49,30 @@ static struct running *running_new(void)
     config_set(&running->config, "log.level", "error", &err);
     snprintf(running->path, sizeof running->path, "/tmp/topofit-XXXXXX");
     fd = mkstemp(running->path);
-    assert_int_equal(write(fd, dump, sizeof dump - 1), sizeof dump - 1);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
+    assert_string_equal(err.text, "");
+    return running;
+}
+
+static struct running *running_new(void)
+{
+    struct running *running = running_plan(dump);
+    struct error err = {0};
+
     running->daemon = daemon_start(&running->config, running->path, running->log, &err);
+    assert_string_equal(err.text, "");
+    return running;
+}
+
+static struct running *running_new_with_server(void)
+{
+    struct running *running = running_plan(kubeconfig);
+    struct error err = {0};
+
+    config_set(&running->config, "kube.kubeconfig", running->path, &err);
+    config_set(&running->config, "leaderElection.enabled", "false", &err);
+    running->daemon = daemon_start(&running->config, NULL, running->log, &err);
     assert_string_equal(err.text, "");
     return running;
 }
@@ -124,11 +154,43 @@ static void test_cache_diff__says_that_a_dump_has_nothing_to_compare_with(void *
     raw_close(&client);
 }
 
+/*
+ * A comparison waits until the loop ends; what its client asks behind it is served just then. The
+ * sanitizers see it if the loop is gone.
+ */
+static void test_stop__serves_the_admin_port_until_its_end(void **state)
+{
+    AUTO(buf_clear) struct buf requests = buf_with_max(64 * 1024);
+    struct raw_client clients[ASKING];
+    AUTO(running_free) struct running *running = running_new_with_server();
+
+    (void)state;
+    buf_add_text(&requests, "GET /debug/cache/diff HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (unsigned i = 0; i < 100; i++)
+        buf_addf(&requests, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n",
+                 i % 2 == 0 ? "/livez" : "/debug/cache/diff");
+    for (size_t i = 0; i < ASKING; i++) {
+        clients[i] = raw_connect(daemon_admin_port(running->daemon));
+        raw_send(&clients[i], requests.data, requests.length);
+    }
+    free(get(running, "/livez")); /* one thread serves them all: theirs came before */
+    daemon_stop(running->daemon);
+    running->daemon = NULL;
+    for (size_t i = 0; i < ASKING; i++) {
+        struct raw_answer answer = raw_receive(&clients[i], true);
+
+        assert_int_equal(answer.status, 503); /* not compared */
+        raw_answer_clear(&answer);
+        raw_close(&clients[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reload__changes_how_the_next_call_is_answered),
         cmocka_unit_test(test_cache_diff__says_that_a_dump_has_nothing_to_compare_with),
+        cmocka_unit_test(test_stop__serves_the_admin_port_until_its_end),
     };
 
     return cmocka_run_group_tests_name("daemon", tests, NULL, NULL);

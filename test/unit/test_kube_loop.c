@@ -61,21 +61,20 @@ static struct story *story_new(bool elects)
     return story;
 }
 
-static void story_stop(struct story *story)
-{
-    kube_loop_stop(story->loop);
-    story->loop = NULL;
-}
-
 static void story_free(struct story **place)
 {
-    story_stop(*place);
+    kube_loop_free((*place)->loop);
     stand_in_stop((*place)->server);
     intake_free((*place)->intake);
     history_free((*place)->history);
     cluster_free((*place)->cluster);
     pthread_mutex_destroy(&(*place)->gate);
     free(*place);
+}
+
+static void bind_job_free_pointer(struct bind_job **place)
+{
+    bind_job_free(*place);
 }
 
 static void on_done(void *ctx, enum bind_outcome outcome, const char *text)
@@ -129,7 +128,7 @@ static void test_submit_bind__fails_a_job_that_may_not_be_sent(void **state)
 
     (void)state;
     submit(story);
-    story_stop(story); /* sees all jobs through */
+    kube_loop_stop(story->loop); /* sees all jobs through */
     assert_int_equal(story->done, 1);
     assert_int_equal(story->outcome, BIND_FAILED);
 }
@@ -143,7 +142,7 @@ static void test_reconcile__answers_everybody_at_the_end_and_not_too_many_before
     for (unsigned i = 0; i < KUBE_LOOP_ASKERS_MAX; i++)
         assert_int_equal(kube_loop_reconcile(story->loop, on_report, story, &err), 0);
     assert_int_equal(kube_loop_reconcile(story->loop, on_report, story, &err), -ERR_BUSY);
-    story_stop(story);
+    kube_loop_stop(story->loop);
     assert_int_equal(story->reported, KUBE_LOOP_ASKERS_MAX);
 }
 
@@ -168,6 +167,31 @@ static void test_add_event__drops_what_is_too_much_and_counts_it(void **state)
     assert_int_equal(status.controller.events.dropped, 3);
 }
 
+static void test_stop__leaves_a_loop_that_refuses_and_shows_its_last_status(void **state)
+{
+    static const struct cluster_event event = {
+        .reason = "R", .action = "A", .note = "", .regarding = {KUBE_POD, "d", "p", "u"}};
+    AUTO(story_free) struct story *story = story_new(false);
+    AUTO(bind_job_free_pointer) struct bind_job *job = bind_job_new("default", "p", "uid", "n1");
+    struct kube_loop_status status = {0};
+    uint64_t term;
+    struct error err = {0};
+
+    (void)state;
+    kube_loop_stop(story->loop);
+    kube_loop_stop(story->loop);
+    assert_int_equal(kube_loop_reconcile(story->loop, on_report, story, &err), -ERR_BUSY);
+    error_clear(&err);
+    assert_int_equal(kube_loop_submit_bind(story->loop, job, &err), -ERR_BUSY);
+    error_clear(&err);
+    assert_int_equal(kube_loop_check_bind(story->loop, &term, &err), -ERR_BUSY);
+    assert_string_equal(err.text, "topofit is stopping");
+    kube_loop_add_event(story->loop, &event);
+    kube_loop_status(story->loop, &status);
+    assert_true(status.turned_ms > 0 && status.turned_ms <= clock_monotonic_ms());
+    assert_int_equal(story->reported, 0);
+}
+
 static void test_loop__is_stuck_when_it_does_not_come_round_for_a_minute(void **state)
 {
     AUTO(story_free) struct story *story = story_new(false);
@@ -187,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_submit_bind__fails_a_job_that_may_not_be_sent),
         cmocka_unit_test(test_reconcile__answers_everybody_at_the_end_and_not_too_many_before),
         cmocka_unit_test(test_add_event__drops_what_is_too_much_and_counts_it),
+        cmocka_unit_test(test_stop__leaves_a_loop_that_refuses_and_shows_its_last_status),
         cmocka_unit_test(test_loop__is_stuck_when_it_does_not_come_round_for_a_minute),
     };
 

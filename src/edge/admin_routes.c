@@ -148,38 +148,38 @@ static void answer_view(const struct http_request *request, enum view_format for
 
 static void handle_nodes(void *ctx, const struct http_request *request)
 {
-    struct daemon *daemon = ctx;
+    struct extender extender = daemon_extender(ctx);
     AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
     enum view_format format;
 
     if (!read_format(request, &format))
         return;
-    view_nodes(&daemon->extender, daemon_now(), format, &body);
+    view_nodes(&extender, daemon_now(), format, &body);
     answer_view(request, format, &body);
 }
 
 static void handle_pods(void *ctx, const struct http_request *request)
 {
-    struct daemon *daemon = ctx;
+    struct extender extender = daemon_extender(ctx);
     AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
     enum view_format format;
 
     if (!read_format(request, &format))
         return;
-    view_pods(&daemon->extender, daemon_now(), format, &body);
+    view_pods(&extender, daemon_now(), format, &body);
     answer_view(request, format, &body);
 }
 
 static void handle_node(void *ctx, const struct http_request *request)
 {
-    struct daemon *daemon = ctx;
+    struct extender extender = daemon_extender(ctx);
     AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
     enum view_format format;
     struct error err = {0};
 
     if (!read_format(request, &format))
         return;
-    if (view_node(&daemon->extender, request->rest, daemon_now(), format, &body, &err) < 0)
+    if (view_node(&extender, request->rest, daemon_now(), format, &body, &err) < 0)
         http_problem(request->call, 404, "no such node", err.text);
     else
         answer_view(request, format, &body);
@@ -187,7 +187,7 @@ static void handle_node(void *ctx, const struct http_request *request)
 
 static void handle_pod(void *ctx, const struct http_request *request)
 {
-    struct daemon *daemon = ctx;
+    struct extender extender = daemon_extender(ctx);
     AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
     const char *slash = strchr(request->rest, '/');
     AUTO_FREE char *namespace = NULL;
@@ -201,7 +201,7 @@ static void handle_pod(void *ctx, const struct http_request *request)
         return;
     }
     namespace = xstrndup(request->rest, (size_t)(slash - request->rest));
-    if (view_pod(&daemon->extender, namespace, slash + 1, daemon_now(), format, &body, &err) < 0)
+    if (view_pod(&extender, namespace, slash + 1, daemon_now(), format, &body, &err) < 0)
         http_problem(request->call, 404, "no such pod", err.text);
     else
         answer_view(request, format, &body);

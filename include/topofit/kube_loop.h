@@ -35,8 +35,20 @@ struct kube_loop_status {
 
 struct kube_loop;
 
-/* errors: ERR_INVALID for a configuration that cannot be used, ERR_IO when no thread starts. */
-struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struct error *err);
+/*
+ * A loop without its thread: nothing is sent or called yet, so that its owner can say where it is
+ * to those whom the thread will call. May tell `log` what is wrong from the beginning.
+ *
+ * errors  ERR_INVALID for a configuration that cannot be used.
+ */
+struct kube_loop *kube_loop_new(const struct kube_loop_options *options, struct error *err);
+
+/*
+ * Start the thread, once. No job or comparison may be handed over before.
+ *
+ * errors  ERR_IO when no thread starts; the loop can only be freed then.
+ */
+int kube_loop_start(struct kube_loop *loop, struct error *err);
 
 /*
  * Take no more jobs, see those in flight through (at most until their deadlines), write the last

@@ -174,8 +174,9 @@ static int start_loop(struct daemon *daemon, struct kube_config *steal_config, s
 
     if (config->lease_enabled && lease_check_options(&lease, err) < 0)
         return error_wrap(err, "leaderElection");
-    daemon->loop = kube_loop_start(&options, err);
-    return daemon->loop != NULL ? 0 : -(int)err->code;
+    /* Its thread looks for the loop in the daemon as soon as it has something to tell. */
+    daemon->loop = kube_loop_new(&options, err);
+    return daemon->loop != NULL ? kube_loop_start(daemon->loop, err) : -(int)err->code;
 }
 
 int daemon_start_kube(struct daemon *daemon, struct error *err)

@@ -437,7 +437,7 @@ static uint64_t choose_seed(uint64_t seed)
     return seed;
 }
 
-struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struct error *err)
+struct kube_loop *kube_loop_new(const struct kube_loop_options *options, struct error *err)
 {
     struct kube_loop *loop = xcalloc(1, sizeof *loop);
 
@@ -459,13 +459,16 @@ struct kube_loop *kube_loop_start(const struct kube_loop_options *options, struc
     kube_client_set_network_ms(loop->client, controller_network_ms(&options->controller));
     kube_client_set_log(loop->client, options->log, options->log_ctx);
     publish(loop);
-    if (pthread_create(&loop->thread, NULL, run, loop) != 0) {
-        error_set(err, ERR_IO, "no thread for the API server could be started");
-        kube_loop_free(loop);
-        return NULL;
-    }
-    loop->is_running = true;
     return loop;
+}
+
+int kube_loop_start(struct kube_loop *loop, struct error *err)
+{
+    assert(!loop->is_running && !loop->is_stopping);
+    if (pthread_create(&loop->thread, NULL, run, loop) != 0)
+        return error_set(err, ERR_IO, "no thread for the API server could be started");
+    loop->is_running = true;
+    return 0;
 }
 
 void kube_loop_stop(struct kube_loop *loop)

@@ -78,11 +78,13 @@ class KilledAtEveryStep(ClusterCase):
             for what, steps in POINTS.items():
                 with self.subTest(what, hit=hit):
                     self.kill_at(hit, steps)
-        self.topofit.start()
-        self.wait_all_bound(self.number)
-        self.assert_rightly_booked(self.states())
-        self.wait_ledger_equals_records()
-        self.assertEqual(self.topofit.differences(), [])
+            self.topofit.start()
+            states = self.wait_all_bound(PODS_A_POINT * len(POINTS))
+            self.assert_rightly_booked(states)
+            self.wait_ledger_equals_records()
+            self.assertEqual(self.topofit.differences(), [])
+            self.topofit.stop()
+            self.delete_pods(states)
 
 
 if __name__ == "__main__":

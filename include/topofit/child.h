@@ -5,7 +5,9 @@
  * It is started without a shell, in a process group of its own, with nothing to read, no other
  * files of ours open, and no signal blocked or ignored. Its owner polls child_fds and calls
  * child_step when something came, or at child_due_ms. A child that takes too long or writes too
- * much is killed with its group. Belongs to one thread.
+ * much is killed with its group. It has ended when its stdout was closed, by it and by all that
+ * it started, and it exited; a helper that it leaves behind may keep stderr, and lives on. Belongs
+ * to one thread.
  */
 #ifndef TOPOFIT_CHILD_H
 #define TOPOFIT_CHILD_H
@@ -47,7 +49,7 @@ int child_start(struct child *out, const struct child_plan *plan, uint64_t now_m
                 struct error *err);
 
 /*
- * Take what it wrote, see whether it has ended.
+ * Take what it wrote, a bounded part of it at a time; see whether it has ended.
  *
  * return  true when it has, well or badly; then err tells which: ERR_TIMEOUT, ERR_LIMIT, ERR_IO
  *         with its exit status and the end of what it wrote to stderr, or none. The output stays

@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define REAP_PAUSE_MS 10 /* between closing its outputs and its end a program does little */
+#define REAP_PAUSE_MS 10 /* between closing its output and its end a program does little */
+#define DRAIN_MAX_BYTES (64u << 10) /* in one step: a pipe, once full, is empty after it */
 
 /* --- start ----------------------------------------------------------------------------------- */
 
@@ -127,20 +128,26 @@ static void add_complaints(struct buf *buf, const char *bytes, size_t length)
     buf_add(buf, bytes, length);
 }
 
-/* Read what is there, one piece of it at most CHILD_COMPLAINTS_MAX long. Closes it at its end. */
+/*
+ * Read what is there, one piece of it at most CHILD_COMPLAINTS_MAX long. Closes it at its end. Not
+ * without end: who writes faster than we read shall meet its deadline all the same.
+ */
 static void drain(int *fd, struct buf *buf, void (*add)(struct buf *, const char *, size_t))
 {
     char bytes[CHILD_COMPLAINTS_MAX];
+    size_t taken = 0;
     ssize_t got;
 
-    while (*fd >= 0 && !buf->overflowed) {
+    while (*fd >= 0 && !buf->overflowed && taken < DRAIN_MAX_BYTES) {
         got = read(*fd, bytes, sizeof bytes);
-        if (got > 0)
+        if (got > 0) {
             add(buf, bytes, (size_t)got);
-        else if (got == 0 || (errno != EINTR && errno != EAGAIN))
+            taken += (size_t)got;
+        } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
             close_fd(fd);
-        else if (errno == EAGAIN)
+        } else if (errno == EAGAIN) {
             return;
+        }
     }
 }
 
@@ -181,10 +188,23 @@ static void describe_end(struct child *child, int status, struct error *err)
               complaints[0] != '\0' ? ": " : "", complaints);
 }
 
+/*
+ * Wait for it, if it has closed its output and ended. Not for the end of its stderr: that may be
+ * held open by a helper which it left behind, and what it wrote itself is there already.
+ */
+static bool reap(struct child *child, int *status)
+{
+    if (child->output_fd >= 0 || waitpid(child->pid, status, WNOHANG) != child->pid)
+        return false;
+    child->pid = 0;
+    drain(&child->complaints_fd, &child->complaints, add_complaints);
+    close_fd(&child->complaints_fd);
+    return true;
+}
+
 bool child_step(struct child *child, uint64_t now_ms, struct error *err)
 {
     int status = 0;
-    pid_t ended;
 
     assert(child->pid != 0);
     drain(&child->output_fd, &child->output, add_output);
@@ -194,10 +214,7 @@ bool child_step(struct child *child, uint64_t now_ms, struct error *err)
         error_set(err, ERR_LIMIT, "it wrote more than %zu bytes", child->output.max);
         return true;
     }
-    ended = child->output_fd < 0 && child->complaints_fd < 0 ? waitpid(child->pid, &status, WNOHANG)
-                                                             : 0;
-    if (ended == child->pid) {
-        child->pid = 0;
+    if (reap(child, &status)) {
         describe_end(child, status, err);
         return true;
     }
@@ -226,7 +243,7 @@ uint64_t child_due_ms(const struct child *child, uint64_t now_ms)
 {
     if (child->pid == 0)
         return UINT64_MAX;
-    if (child->output_fd >= 0 || child->complaints_fd >= 0)
+    if (child->output_fd >= 0)
         return child->deadline_ms;
     return now_ms + REAP_PAUSE_MS < child->deadline_ms ? now_ms + REAP_PAUSE_MS
                                                        : child->deadline_ms;

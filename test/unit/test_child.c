@@ -8,9 +8,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define PATIENCE_MS 20000
+#define TIME_MAX_MS 5000
 
 static char *no_environment[] = {NULL};
 
@@ -23,7 +25,7 @@ static void start(struct child *child, const char *script, char *const *environm
         .arguments = arguments,
         .environment = environment,
         .output_max_bytes = 1000,
-        .time_max_ms = 5000,
+        .time_max_ms = TIME_MAX_MS,
     };
     struct error err = {0};
 
@@ -35,10 +37,11 @@ static void wait_for_words(struct child *child)
     struct pollfd polled[2];
     int fds[2];
     size_t count = child_fds(child, fds);
+    bool is_due_soon = child_due_ms(child, 0) < TIME_MAX_MS;
 
     for (size_t i = 0; i < count; i++)
         polled[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
-    if (poll(polled, count, count > 0 ? PATIENCE_MS : 1) == 0 && count > 0)
+    if (poll(polled, count, is_due_soon ? 1 : PATIENCE_MS) == 0 && !is_due_soon)
         fail_msg("nothing came from the child");
 }
 
@@ -160,6 +163,47 @@ static void test_child__is_killed_when_it_writes_too_much(void **state)
     assert_string_equal(err.text, "it wrote more than 1000 bytes");
 }
 
+static int bytes_waiting(const struct child *child)
+{
+    int bytes = 0;
+
+    assert_int_equal(ioctl(child->complaints_fd, FIONREAD, &bytes), 0);
+    return bytes;
+}
+
+/* So one that writes faster than we read meets its deadline, and holds nothing else up. */
+static void test_step__takes_a_part_of_what_is_there(void **state)
+{
+    AUTO(child_clear) struct child child = {0};
+    struct error err = {0};
+
+    (void)state;
+    start(&child, "head -c 500000 /dev/zero >&2; sleep 1000", no_environment);
+    assert_true(fcntl(child.complaints_fd, F_SETPIPE_SZ, 1 << 20) >= 1 << 20);
+    for (int i = 0; i < PATIENCE_MS && bytes_waiting(&child) < 500000; i++)
+        poll(NULL, 0, 1);
+    assert_false(child_step(&child, TIME_MAX_MS - 1, &err));
+    assert_in_range(bytes_waiting(&child), 400000, 499999);
+    assert_true(child_step(&child, TIME_MAX_MS, &err));
+    assert_int_equal(err.code, ERR_TIMEOUT);
+}
+
+static void test_child__has_ended_though_a_helper_of_it_keeps_stderr(void **state)
+{
+    AUTO(child_clear) struct child child = {0};
+    struct error err = {0};
+    pid_t helper;
+
+    (void)state;
+    start(&child, "sleep 1000 >&- & echo $!; echo words >&2; exit 3", no_environment);
+    see_through(&child, &err);
+    helper = (pid_t)strtol(buf_text(&child.output), NULL, 10);
+    assert_true(helper > 1);
+    assert_int_equal(kill(helper, SIGKILL), 0); /* it was left alone */
+    assert_string_equal(err.text, "it ended with exit status 3: words");
+    assert_int_equal(child_fds(&child, (int[2]){0}), 0);
+}
+
 static void test_child__is_killed_when_it_is_cleared(void **state)
 {
     struct child child = {0};
@@ -223,6 +267,8 @@ int main(void)
         cmocka_unit_test(test_child__tells_exit_status_and_last_words),
         cmocka_unit_test(test_child__is_killed_with_its_group_when_it_takes_too_long),
         cmocka_unit_test(test_child__is_killed_when_it_writes_too_much),
+        cmocka_unit_test(test_step__takes_a_part_of_what_is_there),
+        cmocka_unit_test(test_child__has_ended_though_a_helper_of_it_keeps_stderr),
         cmocka_unit_test(test_child__is_killed_when_it_is_cleared),
         cmocka_unit_test(test_child__is_waited_for_when_it_closed_its_outputs_early),
         cmocka_unit_test(test_start__says_why_a_program_cannot_be_started),

@@ -7,7 +7,8 @@
  * in the end, a conflict that was cured), and a pod that it asked us about before our watch had
  * told us of the event that woke it. So when something was freed after a pod had been refused, and
  * kube-scheduler has not asked again since, an annotation of the node is changed: an event that it
- * sees. At most once a second, and never for pods that were refused in the present state.
+ * sees. At most once a second, and never for pods that were refused in the present state. After a
+ * start, once, also for pods that a topofit before may have refused.
  *
  * A state machine without I/O, as the binder. Not thread-safe.
  * source  pkg/scheduler/framework/types.go (UpdateNodeAnnotation)

@@ -87,6 +87,23 @@ static bool anyone_waits(struct waker *waker, uint64_t version, uint64_t now_ms)
     return found;
 }
 
+/*
+ * Is there a pod that a topofit before us may have refused? What it knew of that is gone with it.
+ */
+static bool anyone_is_left_over(struct waker *waker)
+{
+    size_t count;
+    AUTO_FREE struct pod **pods = cluster_pods(waker->cluster, &count);
+    bool found = false;
+
+    for (size_t i = 0; i < count; i++) {
+        found = found || (pods[i]->node[0] == '\0' && !pods[i]->deleting && !pods[i]->gated &&
+                          request_wants_devices(&pods[i]->request));
+        pod_unref(pods[i]);
+    }
+    return found;
+}
+
 /* --- the request ----------------------------------------------------------------------------- */
 
 static void write_request(struct waker *waker, struct moment now, struct api_request *out)
@@ -126,7 +143,8 @@ bool waker_next_request(struct waker *waker, struct moment now, struct api_reque
 {
     uint64_t freed;
 
-    if (waker->sent_id != 0 || cluster_freed(waker->cluster, NULL) <= waker->done)
+    if (waker->sent_id != 0 || cluster_freed(waker->cluster, NULL) <= waker->done ||
+        !cluster_is_synced(waker->cluster))
         return false;
     if (waker->due_ms == UINT64_MAX)
         waker->due_ms = later(now.monotonic_ms + DELAY_MS, waker->not_before_ms);
@@ -134,7 +152,8 @@ bool waker_next_request(struct waker *waker, struct moment now, struct api_reque
         return false;
     waker->due_ms = UINT64_MAX;
     freed = cluster_freed(waker->cluster, &waker->node);
-    if (waker->node == NULL || !anyone_waits(waker, freed, now.monotonic_ms)) {
+    if (waker->node == NULL || !(anyone_waits(waker, freed, now.monotonic_ms) ||
+                                 (waker->done == 0 && anyone_is_left_over(waker)))) {
         finish(waker, freed);
         return false;
     }

@@ -36,19 +36,19 @@ static void ask_about(struct story *story, const char *name, unsigned kept)
     history_put(story->history, &decision);
 }
 
-/* Node n1 is full; pod "w" was refused and waits. Nothing was freed since. */
-static struct story *story_new(void)
+/* Node n1, no pods, and the lists that say so have arrived. */
+static struct story *story_started(void)
 {
     struct story *story = xcalloc(1, sizeof *story);
+    struct node *node = node_plain("n1", 1, 16384, 2);
 
-    story->now_ms = T0;
-    story->cluster = small_cluster(1);
+    story->now_ms = T0 - 2 * DELAY_MS;
+    story->cluster = cluster_new(&test_key);
     story->history = history_new(&test_key);
     story->waker = waker_new(story->cluster, story->history, 42);
-    cluster_put_pod(story->cluster, small_bound_pod("a", "a", "n1", "GPU-0", 4000));
-    cluster_put_pod(story->cluster, small_bound_pod("b", "b", "n1", "GPU-0", 4000));
-    cluster_put_pod(story->cluster, small_pod("w", "w", 1000));
-    ask_about(story, "w", 0);
+    cluster_replace_nodes(story->cluster, &node, 1);
+    cluster_announce_pod_list(story->cluster);
+    cluster_replace_pods(story->cluster, NULL, 0);
     return story;
 }
 
@@ -85,6 +85,20 @@ static bool wait_for_request(struct story *story)
     return next_request(story);
 }
 
+/* Node n1 is full; pod "w" was refused and waits. Nothing was freed since. */
+static struct story *story_new(void)
+{
+    struct story *story = story_started();
+
+    assert_false(wait_for_request(story)); /* nobody waits yet */
+    story->now_ms = T0;
+    cluster_put_pod(story->cluster, small_bound_pod("a", "a", "n1", "GPU-0", 4000));
+    cluster_put_pod(story->cluster, small_bound_pod("b", "b", "n1", "GPU-0", 4000));
+    cluster_put_pod(story->cluster, small_pod("w", "w", 1000));
+    ask_about(story, "w", 0);
+    return story;
+}
+
 static void reply(struct story *story, int status, const char *body)
 {
     struct api_answer answer = {.status = status, .body = body, .body_length = strlen(body)};
@@ -119,6 +133,34 @@ static void test_waker__changes_an_annotation_of_the_node_where_something_was_fr
     assert_int_equal(story->request.body_length, strlen(story->request.body));
     reply(story, 200, "{}");
     assert_int_equal(waker_counters(story->waker)->woken, 1);
+    expect_rest(story);
+}
+
+/* What a topofit before us knew of refusals is gone with it. */
+static void test_waker__wakes_once_who_waited_when_it_was_started(void **state)
+{
+    AUTO(story_free) struct story *story = story_started();
+
+    (void)state;
+    cluster_put_pod(story->cluster, small_pod("w", "w", 1000));
+    assert_true(wait_for_request(story));
+    reply(story, 200, "{}");
+    expect_rest(story);
+    cluster_put_node(story->cluster, node_plain("n1", 1, 16384, 3));
+    expect_rest(story); /* nobody was refused since */
+}
+
+static void test_waker__waits_for_the_lists(void **state)
+{
+    AUTO(story_free) struct story *story = xcalloc(1, sizeof *story);
+
+    (void)state;
+    story->now_ms = T0;
+    story->cluster = cluster_new(&test_key);
+    story->history = history_new(&test_key);
+    story->waker = waker_new(story->cluster, story->history, 42);
+    cluster_put_node(story->cluster, node_plain("n1", 1, 16384, 2));
+    cluster_put_pod(story->cluster, small_pod("w", "w", 1000));
     expect_rest(story);
 }
 
@@ -382,6 +424,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waker__changes_an_annotation_of_the_node_where_something_was_freed),
+        cmocka_unit_test(test_waker__wakes_once_who_waited_when_it_was_started),
+        cmocka_unit_test(test_waker__waits_for_the_lists),
         cmocka_unit_test(test_waker__leaves_all_in_peace_while_nothing_is_freed),
         cmocka_unit_test(test_waker__gives_the_scheduler_time_to_ask_by_itself),
         cmocka_unit_test(test_waker__leaves_pods_alone_that_fitted_somewhere),

@@ -120,6 +120,7 @@ struct controller_status {
     char holder[256]; /* who leads, "" when nobody is known to */
     char lease_problem[ERROR_TEXT_MAX];
     char wake_problem[ERROR_TEXT_MAX];
+    char event_problem[ERROR_TEXT_MAX];
 };
 void controller_read_status(const struct controller *controller, uint64_t now_ms,
                             struct controller_status *out);

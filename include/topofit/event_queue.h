@@ -101,7 +101,10 @@ struct event_queue_counters {
 /* Borrowed; changes with every call. */
 const struct event_queue_counters *event_queue_counters(const struct event_queue *queue);
 
-/* What went wrong last, for the log; "" when nothing did. Borrowed until the next call. */
+/*
+ * Why Events cannot be written at present, for the log; "" since the last one that was. What is
+ * wrong with one Event alone is not told, only counted. Borrowed until the next call.
+ */
 const char *event_queue_problem(const struct event_queue *queue);
 
 #endif

@@ -459,8 +459,11 @@ void controller_read_status(const struct controller *c, uint64_t now_ms,
         .may_bind = may_bind(c, now_ms),
         .term = c->term,
     };
-    if (c->events != NULL)
+    if (c->events != NULL) {
         out->events = *event_queue_counters(c->events);
+        snprintf(out->event_problem, sizeof out->event_problem, "%s",
+                 event_queue_problem(c->events));
+    }
     if (c->waker != NULL) {
         out->wakes = *waker_counters(c->waker);
         snprintf(out->wake_problem, sizeof out->wake_problem, "%s", waker_problem(c->waker));

@@ -82,6 +82,8 @@ static void take_success(struct event_queue *queue, struct event_series *series,
     uint64_t told = series->sent.count - series->told;
 
     assert(told > 0);
+    queue->problem[0] = '\0';
+    queue->lacks_rights = false;
     queue->counters.written++;
     queue->counters.folded += told - 1;
     queue->counters.untold -= told;
@@ -145,15 +147,38 @@ static void take_forbidden(struct event_queue *queue, struct event_series *serie
     }
 }
 
-static void note_refusal(struct event_queue *queue, const struct event_series *series,
-                         const struct api_answer *answer, const struct kube_status *status)
+/*
+ * What keeps Events from being written. The first that did so is told until one is written, and not
+ * which Event it was: people want to know of a cause, once. Only a want of rights says more.
+ */
+static void note_problem(struct event_queue *queue, const char *what, const char *why)
 {
+    if (queue->problem[0] == '\0')
+        snprintf(queue->problem, sizeof queue->problem, "Events cannot be written: %s%s", what,
+                 why);
+}
+
+static void note_missing_rights(struct event_queue *queue, const char *why)
+{
+    if (!queue->lacks_rights)
+        snprintf(queue->problem, sizeof queue->problem,
+                 "Events cannot be written: HTTP 403: %s; give our account the verbs create and "
+                 "patch on events in events.k8s.io",
+                 why);
+    queue->lacks_rights = true;
+}
+
+static void note_refusal(struct event_queue *queue, const struct api_answer *answer,
+                         const struct kube_status *status, enum verdict verdict)
+{
+    char what[32];
+
     queue->counters.errors++;
-    snprintf(queue->problem, sizeof queue->problem, "Event %s of %s/%s: HTTP %d: %s%s",
-             series->reason, series->namespace, series->name, answer->status, status->message,
-             answer->status == 403 && judge_forbidden(status) == EVENT_FORBIDDEN
-                 ? "; give our account the verbs create and patch on events in events.k8s.io"
-                 : "");
+    snprintf(what, sizeof what, "HTTP %d: ", answer->status);
+    if (verdict == EVENT_FORBIDDEN)
+        note_missing_rights(queue, status->message);
+    else if (verdict == EVENT_TRY_AGAIN)
+        note_problem(queue, what, status->message);
 }
 
 /* The server has more to do than it can: everything waits, not this Event alone. */
@@ -189,11 +214,11 @@ void event_queue_on_answer(struct event_queue *queue, uint64_t id, const struct 
 
     if (series == NULL)
         return;
-    if (!api_answer_is_ok(answer)) {
+    if (!api_answer_is_ok(answer))
         api_answer_read_status(answer, &status);
-        note_refusal(queue, series, answer, &status);
-    }
     verdict = judge(series, answer, &status);
+    if (!api_answer_is_ok(answer))
+        note_refusal(queue, answer, &status, verdict);
     switch (verdict) {
     case EVENT_WRITTEN:
         take_success(queue, series, now_ms);
@@ -224,8 +249,7 @@ void event_queue_on_loss(struct event_queue *queue, uint64_t id, bool was_sent, 
     if (series == NULL)
         return;
     queue->counters.errors++;
-    snprintf(queue->problem, sizeof queue->problem, "Event %s of %s/%s: %s", series->reason,
-             series->namespace, series->name, why);
+    note_problem(queue, "", why);
     series->last_was_lost = true;
     if (was_sent && !series->is_created)
         series->in_doubt = true;

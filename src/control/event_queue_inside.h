@@ -24,7 +24,8 @@ struct event_queue {
     uint64_t last_id, last_stamp;
     struct jitter jitter;
     struct buf key, note, path, body;
-    char problem[ERROR_TEXT_MAX];
+    char problem[ERROR_TEXT_MAX]; /* "" since the last success */
+    bool lacks_rights;            /* that is what `problem` says */
     struct event_queue_counters counters;
 };
 

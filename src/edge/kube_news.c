@@ -13,13 +13,14 @@
 #define DIFFERENCES_TOLD 10
 
 /* What can go wrong, and come right again. */
-enum concern { NODES = 0, PODS, LEASE, WAKES, CONCERNS };
+enum concern { NODES = 0, PODS, LEASE, WAKES, EVENTS, CONCERNS };
 
 static const char *const all_well[CONCERNS] = {
     [NODES] = "nodes: in step with the API server",
     [PODS] = "pods: in step with the API server",
     [LEASE] = "the lease can be renewed again",
     [WAKES] = "waiting pods can be woken again",
+    [EVENTS] = "Events can be written again",
 };
 
 struct kube_news {
@@ -112,6 +113,7 @@ void kube_news_tell(struct kube_news *news, const struct controller_status *stat
     tell_problem(news, PODS, status->pods.problem);
     tell_problem(news, LEASE, status->lease_problem);
     tell_problem(news, WAKES, status->wake_problem);
+    tell_problem(news, EVENTS, status->event_problem);
     tell_leader(news, status);
     tell_report(news, report);
     news->has_begun = true;

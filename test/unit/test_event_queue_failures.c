@@ -59,6 +59,7 @@ static void test_failed_requests__are_given_up_after_twelve(void **state)
     assert_contains(event_queue_problem(story->queue), "connection reset");
     happen(story, "no");
     expect_written(story, "POST"); /* it is a first one again */
+    assert_string_equal(event_queue_problem(story->queue), "");
 }
 
 static void test_failures_of_earlier_writes__do_not_count(void **state)
@@ -267,6 +268,45 @@ static void test_answers__decide_as_captured(void **state)
     }
 }
 
+static void test_problem__is_the_first_cause_until_an_event_is_written(void **state)
+{
+    AUTO(event_story_free) struct event_story *story = event_story_new();
+    AUTO_FREE char *first = NULL;
+
+    (void)state;
+    happen(story, "no");
+    expect_request(story, "POST");
+    lose_event(story, false);
+    wait_for_event_request(story, MINUTE_MS);
+    answer_event(story, 500, EVENT_STATUS("500", "InternalError"));
+    assert_contains(event_queue_problem(story->queue), "connection reset");
+    wait_for_event_request(story, MINUTE_MS);
+    answer_event(story, 403, FORBIDDEN); /* what lasts is told, whatever was before */
+    first = xstrdup(event_queue_problem(story->queue));
+    assert_contains(first, "create and patch on events");
+    story->now_ms += MINUTE_MS;
+    happen_to(story, "p2", "no");
+    expect_request(story, "POST");
+    answer_event(story, 403, FORBIDDEN);
+    assert_string_equal(event_queue_problem(story->queue), first);
+    story->now_ms += MINUTE_MS;
+    happen(story, "no");
+    expect_written(story, "POST");
+    assert_string_equal(event_queue_problem(story->queue), "");
+}
+
+static void test_problem__is_not_what_is_wrong_with_one_event(void **state)
+{
+    AUTO(event_story_free) struct event_story *story = event_story_new();
+
+    (void)state;
+    happen(story, "no");
+    expect_request(story, "POST");
+    answer_event(story, 422, EVENT_STATUS("422", "Invalid"));
+    assert_string_equal(event_queue_problem(story->queue), "");
+    assert_int_equal(event_queue_counters(story->queue)->errors, 1);
+}
+
 static void test_missing_rights__drop_everything_for_a_minute(void **state)
 {
     AUTO(event_story_free) struct event_story *story = event_story_new();
@@ -354,6 +394,8 @@ int main(void)
         cmocka_unit_test(test_series__whose_event_is_gone_is_created_anew),
         cmocka_unit_test(test_refusal_for_good__drops_this_event_alone),
         cmocka_unit_test(test_answers__decide_as_captured),
+        cmocka_unit_test(test_problem__is_the_first_cause_until_an_event_is_written),
+        cmocka_unit_test(test_problem__is_not_what_is_wrong_with_one_event),
         cmocka_unit_test(test_missing_rights__drop_everything_for_a_minute),
         cmocka_unit_test(test_missing_rights__leave_what_is_in_flight),
         cmocka_unit_test(test_missing_rights__hold_back_what_was_in_flight_and_failed),

@@ -9,9 +9,9 @@
 #include "topofit/clock.h"
 #include "topofit/file.h"
 #include "topofit/mem.h"
+#include "topofit/secret.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 
 #define MEMO_SLOTS 4096
@@ -125,15 +125,6 @@ static int start_admin(struct daemon *daemon, struct error *err)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static struct hash_key secret_key(void)
-{
-    struct hash_key key;
-
-    if (getrandom(&key, sizeof key, 0) != (ssize_t)sizeof key)
-        abort(); /* cannot fail for so few bytes once the kernel is up */
-    return key;
-}
-
 /* Eviction helps only where the scheduler can act on it: in tests and simulations today. */
 static bool answers_failed_nodes(const struct config *config, bool embedded)
 {
@@ -153,8 +144,9 @@ static struct extender_options extender_options(const struct config *config, boo
 
 static void build(struct daemon *daemon, bool embedded)
 {
-    struct hash_key key = secret_key();
+    struct hash_key key;
 
+    secret_fill(&key, sizeof key);
     pthread_mutex_init(&daemon->reload_lock, NULL);
     classes_builtin(&daemon->classes);
     daemon->cluster = cluster_new(&key);

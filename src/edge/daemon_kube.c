@@ -4,11 +4,11 @@
 
 #include "topofit/file.h"
 #include "topofit/mem.h"
+#include "topofit/secret.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #define CONTROLLER_NAME "topofit.io/extender"
@@ -106,13 +106,10 @@ void daemon_tell_event(void *ctx, const struct pod_event *event)
 static char *choose_identity(void)
 {
     char host[HOST_NAME_MAX_BYTES] = "";
-    uint64_t number = 0;
 
     if (gethostname(host, sizeof host - 1) != 0)
         snprintf(host, sizeof host, "topofit");
-    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-        abort(); /* cannot fail for so few bytes once the kernel is up */
-    return xasprintf("%s_%016" PRIx64, host, number);
+    return xasprintf("%s_%016" PRIx64, host, secret_number());
 }
 
 static const char *lease_namespace(const struct config *config, const char *own)

@@ -6,6 +6,7 @@
 #include "topofit/child.h"
 #include "topofit/mem.h"
 #include "topofit/pem.h"
+#include "topofit/secret.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,7 @@ struct exec_credential *exec_credential_new(const struct kube_config *config)
     struct exec_credential *credential = xcalloc(1, sizeof *credential);
 
     credential->config = config;
-    backoff_init(&credential->backoff, &pauses, 1);
+    backoff_init(&credential->backoff, &pauses, secret_number());
     return credential;
 }
 

@@ -6,12 +6,12 @@
 #include "topofit/clock.h"
 #include "topofit/kube_client.h"
 #include "topofit/mem.h"
+#include "topofit/secret.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define TURN_MAX_MS 5000u /* so that whoever watches the loop sees it turn */
 #define NOTES_MAX 256u    /* events told and not taken over yet */
@@ -430,13 +430,6 @@ bool kube_loop_is_stuck(const struct kube_loop_status *status, uint64_t now_ms)
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
-static uint64_t choose_seed(uint64_t seed)
-{
-    if (seed == 0 && getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
-        seed = clock_monotonic_ms();
-    return seed;
-}
-
 struct kube_loop *kube_loop_new(const struct kube_loop_options *options, struct error *err)
 {
     struct kube_loop *loop = xcalloc(1, sizeof *loop);
@@ -444,7 +437,8 @@ struct kube_loop *kube_loop_new(const struct kube_loop_options *options, struct 
     assert(options->controller.binds_max > 0 && options->log != NULL);
     loop->options = *options;
     loop->options.steal_config = NULL;
-    loop->options.controller.seed = choose_seed(options->controller.seed);
+    if (options->controller.seed == 0)
+        loop->options.controller.seed = secret_number();
     pthread_mutex_init(&loop->mutex, NULL);
     loop->queue = xcalloc(options->controller.binds_max, sizeof *loop->queue);
     loop->config = *options->steal_config;

@@ -45,11 +45,12 @@ struct kube_loop {
     struct controller *controller;
     struct exchange *exchanges;
     struct kube_news *news;
+    struct bind_job **taken; /* the other: jobs on their way to the controller */
     pthread_t thread;
     bool is_running; /* the thread is to be joined; of whoever starts and stops the loop */
 
-    pthread_mutex_t mutex; /* for what follows; held for memory work only */
-    struct bind_job **queue;
+    pthread_mutex_t mutex;   /* for what follows; held for memory work only */
+    struct bind_job **queue; /* one of two, each for binds_max jobs */
     size_t queue_count;
     struct note *notes;
     size_t note_count;
@@ -212,16 +213,17 @@ static void note_askers(struct kube_loop *loop)
 /* Everything that was handed over since the last turn. Jobs count as in flight without a gap. */
 static void take_over(struct kube_loop *loop)
 {
-    AUTO_FREE struct bind_job **jobs = NULL;
     AUTO_FREE struct note *notes = NULL;
+    struct bind_job **jobs;
     size_t job_count, note_count;
     bool is_asked, lead_is_wanted, is_stopping;
 
     pthread_mutex_lock(&loop->mutex);
-    jobs = steal_ptr(&loop->queue);
+    jobs = loop->queue;
     job_count = loop->queue_count;
-    loop->queue = xcalloc(loop->options.controller.binds_max, sizeof *loop->queue);
+    loop->queue = loop->taken;
     loop->queue_count = 0;
+    loop->taken = jobs;
     loop->status.controller.binds.in_flight += job_count;
     notes = steal_ptr(&loop->notes);
     note_count = loop->note_count;
@@ -441,6 +443,7 @@ struct kube_loop *kube_loop_new(const struct kube_loop_options *options, struct 
         loop->options.controller.seed = secret_number();
     pthread_mutex_init(&loop->mutex, NULL);
     loop->queue = xcalloc(options->controller.binds_max, sizeof *loop->queue);
+    loop->taken = xcalloc(options->controller.binds_max, sizeof *loop->taken);
     loop->config = *options->steal_config;
     *options->steal_config = (struct kube_config){0};
     loop->controller = controller_new(&loop->options.controller);
@@ -487,6 +490,7 @@ void kube_loop_free(struct kube_loop *loop)
     kube_news_free(loop->news);
     pthread_mutex_destroy(&loop->mutex);
     free(loop->queue);
+    free(loop->taken);
     for (size_t i = 0; i < loop->note_count; i++)
         free_note(&loop->notes[i]); /* told when nobody was there any more to write them */
     free(loop->notes);

@@ -73,13 +73,16 @@ static void set_time_left(struct kube_call *call)
                          left_ms < LONG_MAX ? (long)left_ms : LONG_MAX);
 }
 
-/* Hand it to libcurl. */
+/* Hand it to libcurl. A call that it did not take would never end: that is a bug, or no memory. */
 static void begin_call(struct kube_call *call)
 {
+    CURLMcode code;
+
     call->is_waiting = false;
     kube_call_set_credentials(call);
     set_time_left(call);
-    curl_multi_add_handle(call->client->multi, call->easy);
+    code = curl_multi_add_handle(call->client->multi, call->easy);
+    assert(code == CURLM_OK);
 }
 
 static void set_callbacks(struct kube_call *call)
@@ -256,9 +259,11 @@ static void poll_all(struct kube_client *client, uint64_t timeout_ms)
 static void move_bytes(struct kube_client *client)
 {
     int running;
+    CURLMcode code;
 
     serve_waiting(client);
-    curl_multi_perform(client->multi, &running);
+    code = curl_multi_perform(client->multi, &running);
+    assert(code == CURLM_OK); /* what goes wrong with one call is that call's end */
     end_calls(client);
 }
 
@@ -302,6 +307,7 @@ struct kube_client *kube_client_new(const struct kube_config *config, struct err
                       client->address.host, client->address.port);
 
         client->connect_to = curl_slist_append(NULL, rule);
+        assert(client->connect_to != NULL); /* without it another name would be connected to */
     }
     return client;
 }

@@ -16,10 +16,8 @@
 enum concern { NODES = 0, PODS, LEASE, WAKES, EVENTS, CONCERNS };
 
 static const char *const all_well[CONCERNS] = {
-    [NODES] = "nodes: in step with the API server",
-    [PODS] = "pods: in step with the API server",
-    [LEASE] = "the lease can be renewed again",
-    [WAKES] = "waiting pods can be woken again",
+    [NODES] = "nodes: in step with the API server", [PODS] = "pods: in step with the API server",
+    [LEASE] = "the lease can be renewed again",     [WAKES] = "waiting pods can be woken again",
     [EVENTS] = "Events can be written again",
 };
 

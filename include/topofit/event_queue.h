@@ -90,12 +90,14 @@ bool event_queue_is_idle(const struct event_queue *queue);
 struct event_queue_counters {
     uint64_t added, written; /* events told to the queue; requests that succeeded */
     uint64_t folded;         /* counted into a series without a request of their own */
-    uint64_t dropped;        /* no room, tries used up, forbidden, or refused for good */
-    uint64_t untold;         /* in memory: what waits, and what later writes will count */
-    uint64_t errors;         /* requests lost or refused */
-    uint64_t forbidden;      /* of these, for want of rights; each costs a minute of events */
-    size_t keys;             /* remembered: never more than EVENT_QUEUE_MAX */
-    size_t waiting;          /* of these, with a request wanted or in flight */
+    /* No room, tries used up, forbidden, or refused for good. kube_loop's status adds to it, and
+     * not to `added`, what was dropped before it came here: see kube_loop_add_event. */
+    uint64_t dropped;
+    uint64_t untold;    /* in memory: what waits, and what later writes will count */
+    uint64_t errors;    /* requests lost or refused */
+    uint64_t forbidden; /* of these, for want of rights; each costs a minute of events */
+    size_t keys;        /* remembered: never more than EVENT_QUEUE_MAX */
+    size_t waiting;     /* of these, with a request wanted or in flight */
 };
 
 /* Borrowed; changes with every call. */

@@ -78,7 +78,11 @@ int kube_loop_check_bind(struct kube_loop *loop, uint64_t *term, struct error *e
  */
 int kube_loop_submit_bind(struct kube_loop *loop, struct bind_job *steal_job, struct error *err);
 
-/* Tell an event. Never waits; what is too much is dropped and counted. */
+/*
+ * Tell an event. Never waits: what is too much for one turn of the loop never reaches the event
+ * queue, and is counted in the status as dropped all the same. After kube_loop_stop nothing is
+ * written any more.
+ */
 void kube_loop_add_event(struct kube_loop *loop, const struct cluster_event *event);
 
 /*

@@ -113,8 +113,9 @@ struct controller_status {
     struct event_queue_counters events;
     struct waker_counters wakes;
     struct reconciler_counters reconciles;
-    bool elects;      /* there is an election */
-    bool leads;       /* we hold the lease, or there is no election */
+    bool elects; /* there is an election */
+    bool leads;  /* we hold the lease, or there is no election */
+    bool stopping;
     bool may_bind;    /* we lead and have listed the pods since */
     uint64_t term;    /* number of our present or last lead; 0: without an election */
     char holder[256]; /* who leads, "" when nobody is known to */

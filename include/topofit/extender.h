@@ -39,6 +39,13 @@ struct bind_port {
 /* How a bind call ended, for counting. */
 enum bind_end { BIND_END_BOUND = 0, BIND_END_FAILED, BIND_END_UNCLEAR, BIND_END_REFUSED };
 
+/* How a bind call ended, with what is to be told of it. All borrowed. */
+struct bind_report {
+    enum bind_end end;
+    const char *namespace, *name, *node; /* as asked for; may be "" */
+    const char *text;                    /* why not; "" when bound */
+};
+
 /* Something about a pod that people should read in `kubectl describe`. All borrowed. */
 struct pod_event {
     const struct pod *pod;
@@ -52,7 +59,7 @@ struct observer {
     void *ctx;
     void (*on_event)(void *ctx, const struct pod_event *event);
     void (*on_filtered)(void *ctx, enum reason reason, size_t nodes); /* REASON_OK = kept */
-    void (*on_bind_end)(void *ctx, enum bind_end end);
+    void (*on_bind_end)(void *ctx, const struct bind_report *report);
 };
 
 struct extender_options {

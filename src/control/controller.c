@@ -458,6 +458,7 @@ void controller_read_status(const struct controller *c, uint64_t now_ms,
         .leads = leads(c, now_ms),
         .may_bind = may_bind(c, now_ms),
         .term = c->term,
+        .stopping = c->stopping,
     };
     if (c->events != NULL) {
         out->events = *event_queue_counters(c->events);

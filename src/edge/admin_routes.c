@@ -231,7 +231,8 @@ static void on_report(void *ctx, const struct reconciler_report *report)
     }
     moment_write(report->unix_ms, 0, when);
     buf_addf(&body,
-             "{\n  \"comparedAt\": \"%s\",\n  \"nodes\": %zu,\n  \"pods\": %zu,\n"
+             "{\n  \"kind\": \"CacheDiff\",\n  \"apiVersion\": \"debug.topofit.io/v1\",\n"
+             "  \"generatedAt\": \"%s\",\n  \"nodes\": %zu,\n  \"pods\": %zu,\n"
              "  \"differenceCount\": %zu,\n  \"differences\": [",
              when, report->nodes, report->pods, report->difference_count);
     write_differences(report, &body);

@@ -3,6 +3,7 @@
 #include "topofit/config.h"
 
 #include "config_keys.h"
+#include "topofit/lease.h"
 #include "topofit/listen_address.h"
 #include "topofit/log.h"
 #include "topofit/mem.h"
@@ -363,8 +364,26 @@ bool config_is_unguarded(const struct config *config)
            !listen_address_is_loopback(&address);
 }
 
+static int check_lease(const struct config *config, struct error *err)
+{
+    const struct lease_options options = {
+        .namespace = config->lease_namespace[0] != '\0' ? config->lease_namespace : "default",
+        .name = config->lease_name,
+        .identity = "any",
+        .duration_ms = config->lease_duration_ms,
+        .renew_deadline_ms = config->lease_renew_deadline_ms,
+        .retry_ms = config->lease_retry_period_ms,
+    };
+
+    if (config->lease_enabled && lease_check_options(&options, err) < 0)
+        return error_wrap(err, "leaderElection (leaseDuration, renewDeadline, retryPeriod)");
+    return 0;
+}
+
 int config_check(const struct config *config, struct error *err)
 {
+    if (check_lease(config, err) < 0)
+        return -(int)err->code;
     if (check_pair("extender", config->extender_tls_cert_file, config->extender_tls_key_file, err) <
             0 ||
         check_pair("admin", config->admin_tls_cert_file, config->admin_tls_key_file, err) < 0)

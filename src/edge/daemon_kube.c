@@ -171,6 +171,10 @@ static int start_loop(struct daemon *daemon, struct kube_config *steal_config, s
 
     if (config->lease_enabled && lease_check_options(&lease, err) < 0)
         return error_wrap(err, "leaderElection");
+    if (config->lease_enabled)
+        log_event(daemon->log, LOG_LEVEL_INFO, "taking part in the election of a leader",
+                  log_text("identity", identity), log_text("namespace", lease.namespace),
+                  log_text("lease", lease.name));
     /* Its thread looks for the loop in the daemon as soon as it has something to tell. */
     daemon->loop = kube_loop_new(&options, err);
     return daemon->loop != NULL ? kube_loop_start(daemon->loop, err) : -(int)err->code;

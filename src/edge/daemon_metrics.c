@@ -15,11 +15,21 @@ static void count_filtered(void *ctx, enum reason reason, size_t nodes)
     metrics_count_filter(daemon->metrics, reason, nodes);
 }
 
-static void count_bind(void *ctx, enum bind_end end)
+static void take_bind(void *ctx, const struct bind_report *report)
 {
+    static const char *const events[] = {
+        [BIND_END_BOUND] = "pod bound",
+        [BIND_END_FAILED] = "bind failed",
+        [BIND_END_UNCLEAR] = "bind unclear",
+        [BIND_END_REFUSED] = "bind refused",
+    };
     struct daemon *daemon = ctx;
+    bool is_bound = report->end == BIND_END_BOUND;
 
-    metrics_count_bind(daemon->metrics, end);
+    metrics_count_bind(daemon->metrics, report->end);
+    log_event(daemon->log, is_bound ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, events[report->end],
+              log_text("namespace", report->namespace), log_text("pod", report->name),
+              log_text("node", report->node), log_text("problem", report->text));
 }
 
 struct observer daemon_observer(struct daemon *daemon)
@@ -27,7 +37,7 @@ struct observer daemon_observer(struct daemon *daemon)
     return (struct observer){.ctx = daemon,
                              .on_event = daemon_tell_event,
                              .on_filtered = count_filtered,
-                             .on_bind_end = count_bind};
+                             .on_bind_end = take_bind};
 }
 
 void daemon_count_extender_request(void *ctx, const char *method, const char *route,

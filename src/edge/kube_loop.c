@@ -257,8 +257,9 @@ int kube_loop_check_bind(struct kube_loop *loop, uint64_t *term, struct error *e
     } else if (status->leads && !status->may_bind) {
         result = error_set(err, ERR_BUSY, "topofit came to lead just now and is listing the pods");
     } else if (!status->leads) {
-        result = error_set(err, ERR_BUSY, "this topofit is not the leader%s%s",
-                           status->holder[0] != '\0' ? ": it is " : "", status->holder);
+        result = error_set(err, ERR_BUSY, "this topofit is not the leader%s%s%s%s",
+                           status->holder[0] != '\0' ? ": it is " : "", status->holder,
+                           status->lease_problem[0] != '\0' ? "; " : "", status->lease_problem);
         loop->lead_is_wanted = true;
     }
     pthread_mutex_unlock(&loop->mutex);

@@ -27,6 +27,7 @@ struct kube_news {
     char problems[CONCERNS][TOLD_MAX];
     bool has_begun;
     bool led;
+    uint64_t handed_over;
     char holder[sizeof((struct controller_status *)0)->holder];
     uint64_t report_number;
 };
@@ -73,6 +74,22 @@ static void tell_problem(struct kube_news *news, enum concern concern, const cha
         tell(news, LOG_LEVEL_WARN, "%s", problem);
 }
 
+static void tell_lost_lead(const struct kube_news *news, const struct controller_status *status)
+{
+    if (status->stopping)
+        tell(news, LOG_LEVEL_INFO, "not leading any more: the lease was given up at the end");
+    else if (status->lease.handed_over > news->handed_over)
+        tell(news, LOG_LEVEL_INFO,
+             "not leading any more: handed over to one that was asked to bind");
+    else if (status->lease_problem[0] != '\0')
+        tell(news, LOG_LEVEL_WARN, "not leading any more, this topofit binds no pods: %s",
+             status->lease_problem);
+    else
+        tell(news, LOG_LEVEL_WARN,
+             "not leading any more, this topofit binds no pods: the lease was "
+             "not renewed in time");
+}
+
 static void tell_leader(struct kube_news *news, const struct controller_status *status)
 {
     if (!status->elects)
@@ -80,11 +97,12 @@ static void tell_leader(struct kube_news *news, const struct controller_status *
     if (status->leads && !news->led)
         tell(news, LOG_LEVEL_INFO, "leading: this topofit binds pods from now on");
     else if (!status->leads && news->led)
-        tell(news, LOG_LEVEL_WARN, "not leading any more: this topofit binds no pods");
+        tell_lost_lead(news, status);
     else if (!status->leads && status->holder[0] != '\0' &&
              strcmp(status->holder, news->holder) != 0)
         tell(news, LOG_LEVEL_INFO, "the leader is %s", status->holder);
     news->led = status->leads;
+    news->handed_over = status->lease.handed_over;
     snprintf(news->holder, sizeof news->holder, "%s", status->holder);
 }
 

@@ -39,8 +39,14 @@ static void answer(struct binding *binding, enum bind_end end, const char *text)
     const struct observer *observer = &binding->extender.observer;
     AUTO(buf_clear) struct buf body = buf_with_max(4096);
 
+    const struct bind_report report = {.end = end,
+                                       .namespace = binding->args.pod_namespace,
+                                       .name = binding->args.pod_name,
+                                       .node = binding->args.node,
+                                       .text = text};
+
     if (observer->on_bind_end != NULL)
-        observer->on_bind_end(observer->ctx, end);
+        observer->on_bind_end(observer->ctx, &report);
     extender_json_write_binding_result(&body, text);
     binding->done(binding->ctx, buf_text(&body), body.length);
 }

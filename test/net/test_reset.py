@@ -17,6 +17,8 @@ class Resets(NetCase):
     def test_reset_watches_go_on_where_they_were_and_reset_bindings_are_found_out(self):
         self.add_nodes(*[wirings.wired_node("node-%d" % number, wirings.HGX_H100, slots=1)
                          for number in range(6)])
+        # A new leader lists the pods anew, after it has become ready.
+        self.wait_metric("topofit_leader", lambda value: value == 1, 20)
         lists = self.lists()
         names = ["p%02d" % number for number in range(POD_COUNT)]
         creating = self.background(lambda: [

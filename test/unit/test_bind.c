@@ -296,9 +296,26 @@ static void test_bind__a_pod_bound_past_us_to_the_same_node_is_fine(void **state
 
 /* --- counting -------------------------------------------------------------------------------- */
 
-static void count_end(void *ctx, enum bind_end end)
+static void keep_report(void *ctx, const struct bind_report *report)
 {
-    ((unsigned *)ctx)[end]++;
+    snprintf(ctx, 256, "%s/%s %s: %s", report->namespace, report->name, report->node, report->text);
+}
+
+static void test_bind__tells_the_observer_why_it_was_refused(void **state)
+{
+    AUTO(harness_free) struct harness *harness = held();
+    char told[256] = "";
+
+    (void)state;
+    harness->extender.binder.check = check_not_leading;
+    harness->extender.observer = (struct observer){.ctx = told, .on_bind_end = keep_report};
+    ask_bind(harness, "p", "n1");
+    assert_string_equal(told, "default/p n1: this topofit is not the leader");
+}
+
+static void count_end(void *ctx, const struct bind_report *report)
+{
+    ((unsigned *)ctx)[report->end]++;
 }
 
 static void test_bind__the_observer_is_told_every_end_once(void **state)
@@ -348,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_bind__the_deadline_is_now_and_the_configured_time),
         cmocka_unit_test(test_bind__the_job_carries_the_term_from_before_its_devices_were_booked),
         cmocka_unit_test(test_bind__nothing_is_booked_by_who_may_not_bind),
+        cmocka_unit_test(test_bind__tells_the_observer_why_it_was_refused),
         cmocka_unit_test(test_bind__the_devices_are_reserved_while_the_job_is_on_its_way),
         cmocka_unit_test(test_bind__a_pod_that_only_filter_has_seen_is_bound),
         cmocka_unit_test(test_bind__the_watch_may_confirm_before_the_answer_comes),

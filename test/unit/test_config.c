@@ -361,6 +361,22 @@ static void test_config_reload__takes_over_what_may_change_and_names_the_rest(vo
     assert_string_equal(fixed.last, "extender.listen");
 }
 
+static void test_config_check__refuses_times_of_the_lease_that_do_not_fit(void **state)
+{
+    AUTO(config_clear) struct config config;
+    struct error err = {0};
+
+    (void)state;
+    config_defaults(&config);
+    assert_int_equal(config_check(&config, &err), 0);
+    config_set(&config, "leaderElection.leaseDuration", "5s", &err);
+    assert_int_equal(config_check(&config, &err), -ERR_INVALID);
+    assert_contains(err.text, "leaderElection (leaseDuration, renewDeadline, retryPeriod)");
+    error_clear(&err);
+    config_set(&config, "leaderElection.enabled", "false", &err);
+    assert_int_equal(config_check(&config, &err), 0);
+}
+
 static void test_config_reload__of_the_same_changes_nothing(void **state)
 {
     AUTO(config_clear) struct config config;
@@ -389,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_config_is_unguarded__is_true_also_when_that_is_allowed),
         cmocka_unit_test(test_config_write_yaml__is_read_back_as_it_was),
         cmocka_unit_test(test_config_reload__takes_over_what_may_change_and_names_the_rest),
+        cmocka_unit_test(test_config_check__refuses_times_of_the_lease_that_do_not_fit),
         cmocka_unit_test(test_config_reload__of_the_same_changes_nothing),
         cmocka_unit_test(test_config_write_json__has_every_key_with_value_and_source),
     };

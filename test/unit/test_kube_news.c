@@ -135,11 +135,32 @@ static void test_leader__is_told_whenever_it_changes(void **state)
     status->leads = true;
     expect_line(story, LOG_LEVEL_INFO, "leading: this topofit binds pods from now on");
     status->leads = false;
-    expect_line(story, LOG_LEVEL_WARN, "not leading any more: this topofit binds no pods");
+    expect_line(
+        story, LOG_LEVEL_WARN,
+        "not leading any more, this topofit binds no pods: the lease was not renewed in time");
     set(status->holder, "b");
     expect_line(story, LOG_LEVEL_INFO, "the leader is b");
     status->holder[0] = '\0';
     expect_nothing(story);
+}
+
+static void test_leader__that_stops_leading_says_why(void **state)
+{
+    AUTO(story_free) struct story *story = story_new();
+    struct controller_status *status = &story->status;
+
+    (void)state;
+    status->elects = status->leads = true;
+    expect_line(story, LOG_LEVEL_INFO, "leading: this topofit binds pods from now on");
+    status->leads = false;
+    status->lease.handed_over = 1;
+    expect_line(story, LOG_LEVEL_INFO,
+                "not leading any more: handed over to one that was asked to bind");
+    status->leads = true;
+    expect_line(story, LOG_LEVEL_INFO, "leading: this topofit binds pods from now on");
+    status->leads = false;
+    status->stopping = true;
+    expect_line(story, LOG_LEVEL_INFO, "not leading any more: the lease was given up at the end");
 }
 
 static void test_leader__is_no_news_without_an_election(void **state)
@@ -196,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_problem__of_the_beginning_is_no_news),
         cmocka_unit_test(test_problem__of_the_greatest_length_is_told_once),
         cmocka_unit_test(test_leader__is_told_whenever_it_changes),
+        cmocka_unit_test(test_leader__that_stops_leading_says_why),
         cmocka_unit_test(test_leader__is_no_news_without_an_election),
         cmocka_unit_test(test_report__is_told_once_and_with_ten_differences),
         cmocka_unit_test(test_report__that_could_not_be_made_says_why),

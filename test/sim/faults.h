@@ -26,7 +26,7 @@
     X(DENIED, 100, "401 and 403") \
     X(BROKEN_SERVER, 300, "500, 503 and 504 without execution") \
     X(FALSE_FAILURE, 200, "500 and 504 after execution") \
-    X(DOUBT, 2000, "pods whose Binding and state nobody can tell for up to 20 s") \
+    X(DOUBT, 3000, "pods whose Binding and state nobody can tell for up to 30 s") \
     X(SHORT_WATCH, 500, "watches that end at once") \
     X(CUT_WATCH, 100, "watches cut at some byte") \
     X(ENDED_WATCH, 100, "watches ended cleanly") \

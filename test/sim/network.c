@@ -227,8 +227,8 @@ static void cast_doubt(struct network *network, const struct call *call)
     if (!is_binding(call) || name == NULL || !world_fault(world, FAULT_DOUBT))
         return;
     snprintf(cut->pod, sizeof cut->pod, "%.*s", (int)strcspn(name + 6, "/") + 6, name);
-    cut->pod_until_ms = world->now_ms + chance_between(&world->chance, 100, 20000);
-    cut->watches_until_ms = world->now_ms + chance_between(&world->chance, 0, 40000);
+    cut->pod_until_ms = world->now_ms + chance_between(&world->chance, 1000, 30000);
+    cut->watches_until_ms = world->now_ms + chance_between(&world->chance, 0, 60000);
     TRACE(world, "r%zu   is not told about %s", call->replica, cut->pod);
 }
 

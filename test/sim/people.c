@@ -35,6 +35,7 @@ struct people {
     size_t machine_count;
     uint64_t tick_ms, ticks;
     size_t pods_most, waiting_most;
+    bool wants_whole; /* in this round pods ask for whole devices only */
     unsigned last_other, machines_made;
     bool is_restart_planned[REPLICAS_MAX];
     unsigned weights[32];
@@ -90,7 +91,7 @@ static char *pairs_text(unsigned devices)
 
 static void make_machine(struct people *people, struct machine *machine)
 {
-    static const unsigned counts[] = {1, 1, 2, 2, 4, 8}, slots[] = {1, 1, 2, 4, 10};
+    static const unsigned counts[] = {1, 1, 2, 2, 4, 8}, slots[] = {1, 1, 1, 2, 10};
     struct jitter *chance = &people->world->chance;
 
     free(machine->topology);
@@ -232,19 +233,20 @@ static void create_pod(struct people *people)
 
     if (api_model_count(world->api, API_POD) >= people->pods_most ||
         count_waiting(people) >= people->waiting_most) {
-        if (chance_hits(chance, 3000))
+        if (chance_hits(chance, 6000))
             end_pod(people);
         return;
     }
     do
         snprintf(name, sizeof name, "p%zu", chance_pick(chance, people->pods_most));
     while (api_model_find(world->api, API_POD, "default", name) != NULL);
-    api_model_create_pod(world->api,
-                         &(struct api_pod_spec){.name = name,
-                                                .devices = counts[chance_pick(chance, 6)],
-                                                .memory_mib = memory_mib[chance_pick(chance, 5)],
-                                                .cores = cores[chance_pick(chance, 4)],
-                                                .gated = chance_hits(chance, 300)});
+    api_model_create_pod(
+        world->api, &(struct api_pod_spec){
+                        .name = name,
+                        .devices = counts[chance_pick(chance, 6)],
+                        .memory_mib = people->wants_whole ? 0 : memory_mib[chance_pick(chance, 5)],
+                        .cores = people->wants_whole ? 0 : cores[chance_pick(chance, 4)],
+                        .gated = chance_hits(chance, 300)});
 }
 
 static void finish_pod(struct people *people)
@@ -527,7 +529,7 @@ static uint64_t next_tick_ms(struct people *people, bool did_something)
         return CALM_TICK_MS;
     if (did_something)
         return chance_between(chance, 1, people->tick_ms);
-    return chance_between(chance, 10, 500);
+    return chance_between(chance, 50, 1500);
 }
 
 static bool on_tick(void *ctx, uint64_t number)
@@ -557,6 +559,7 @@ void people_begin(struct people *people)
         make_machines(people);
     people->tick_ms = (uint64_t)5 << chance_pick(chance, 5);
     people->pods_most = (size_t)chance_between(chance, 6, PODS_MAX);
+    people->wants_whole = chance_hits(chance, 5000);
     people->waiting_most = (size_t)chance_between(chance, 1, 6);
     for (size_t i = 0; i < ARRAY_LEN(habits); i++)
         people->weights[i] =

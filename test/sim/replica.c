@@ -116,8 +116,8 @@ struct replica *replica_new(struct world *world, size_t index)
         {.duration_ms = 4000, .renew_deadline_ms = 3000, .retry_ms = 1000},
         {.duration_ms = 6000, .renew_deadline_ms = 4000, .retry_ms = 700},
     };
-    static const uint64_t intervals_ms[] = {0, 5000, 30000, 300000};
-    static const uint64_t timeouts_ms[] = {3000, 6000, 6000, 15000};
+    static const uint64_t intervals_ms[] = {0, 20000, 60000, 300000};
+    static const uint64_t timeouts_ms[] = {2000, 3000, 6000, 6000};
     struct replica *replica = xcalloc(1, sizeof *replica);
     struct jitter chance = {world->options.seed};
 

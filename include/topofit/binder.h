@@ -9,7 +9,8 @@
  * The promise: BIND_BOUND only when the API server said so; BIND_FAILED only when the pod is not
  * bound by this job and cannot become so by a request that was lost on its way; everything else is
  * BIND_UNCLEAR at the job's deadline, and looked after until it is one of the two: a pod that is
- * still unbound BINDER_LATE_MS after the last Binding was sent will not be bound by it.
+ * still unbound when the last Binding cannot be executed any more (BINDER_LATE_MS) is not bound by
+ * it.
  * source docs/architecture.md#one-bind-call
  */
 #ifndef TOPOFIT_BINDER_H
@@ -27,11 +28,10 @@
     (1u << 20) /* of a Binding; the API server takes 256 KiB of annotations */
 
 /*
- * A Binding is executed by then or not at all: it is written within its time limit, which is at
- * most BINDER_POST_MAX_MS; it arrives within BINDER_NETWORK_MS (see kube_client.h); the API server
- * ends it after its time limit again. As much once more is allowed for.
+ * When a Binding is executed or never will be: it is written within its time limit, it arrives
+ * within BINDER_NETWORK_MS (see kube_client.h), and the API server ends it after its time limit
+ * again. As much once more is allowed for, and at least BINDER_LATE_MS in all.
  */
-#define BINDER_POST_MAX_MS 3000u
 #define BINDER_NETWORK_MS 5000u
 #define BINDER_LATE_MS 30000u
 

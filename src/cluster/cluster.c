@@ -137,6 +137,12 @@ static void publish(struct cluster *cluster, struct known_node *known, struct no
     snapshot_unref(steal_ptr(&cluster->current));
 }
 
+void cluster_note_freed_nowhere(struct cluster *cluster)
+{
+    cluster->freed_version = ++cluster->last_version;
+    snapshot_unref(steal_ptr(&cluster->current)); /* decisions on it are older */
+}
+
 /* Where nothing comes out different, plans stay valid. */
 static void sum_again(struct cluster *cluster, struct known_node *known)
 {
@@ -364,7 +370,7 @@ static const char *any_freed_node(const struct cluster *cluster)
 {
     struct map_cursor at = {0};
 
-    if (cluster->freed_node == NULL || map_get(cluster->nodes, cluster->freed_node) != NULL)
+    if (cluster->freed_node != NULL && map_get(cluster->nodes, cluster->freed_node) != NULL)
         return cluster->freed_node;
     return map_next(cluster->nodes, &at) ? at.key : NULL;
 }

@@ -58,6 +58,9 @@ char *cluster_pod_key(const char *namespace, const char *name);
 void cluster_republish(struct cluster *cluster, const char *node);
 void cluster_republish_all(struct cluster *cluster);
 
+/* With the lock held: somebody held something of a node that is gone, and may go elsewhere now. */
+void cluster_note_freed_nowhere(struct cluster *cluster);
+
 /* With the lock held: the state of a node, or NULL. */
 const struct node_state *cluster_state_of(const struct cluster *cluster, const char *name);
 

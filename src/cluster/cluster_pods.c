@@ -72,7 +72,10 @@ void cluster_forget_holding(struct cluster *cluster, const char *uid)
         return;
     node = xstrdup(holding->node);
     ledger_remove(cluster->ledger, holding);
-    cluster_republish(cluster, node);
+    if (cluster_state_of(cluster, node) == NULL)
+        cluster_note_freed_nowhere(cluster);
+    else
+        cluster_republish(cluster, node);
 }
 
 /* What a bound pod holds: what its record says, and so many devices that nobody can name. */

@@ -196,7 +196,7 @@ static void take_over_doubt(struct binder *binder, struct attempt *attempt)
         if (!earlier->is_settling || strcmp(earlier->job->uid, attempt->job->uid) != 0)
             continue;
         attempt->in_doubt = true;
-        attempt->last_post_at_ms = earlier->last_post_at_ms;
+        attempt->late_ms = earlier->late_ms;
         binder_finish(binder, earlier, BIND_UNCLEAR, "");
         return;
     }
@@ -255,13 +255,10 @@ void binder_permit(struct binder *binder, uint64_t until_ms)
         binder->attempts[i].is_outdated = true;
 }
 
-_Static_assert(BINDER_LATE_MS >= 2 * (2 * BINDER_POST_MAX_MS + BINDER_NETWORK_MS),
-               "a Binding may come later than we wait for it");
-
 /* Written at the end of its limit, and executed at the end of the server's, it is in time yet. */
 static uint64_t post_limit_ms(const struct binder *binder, uint64_t now_ms)
 {
-    return least((binder->permitted_until_ms - now_ms) / 2, BINDER_POST_MAX_MS);
+    return (binder->permitted_until_ms - now_ms) / 2;
 }
 
 static bool is_permitted(const struct binder *binder, const struct attempt *attempt,
@@ -269,6 +266,14 @@ static bool is_permitted(const struct binder *binder, const struct attempt *atte
 {
     return !attempt->is_outdated && now_ms < binder->permitted_until_ms &&
            post_limit_ms(binder, now_ms) >= POST_MIN_MS;
+}
+
+/* From when on a Binding that is sent now, with that limit, is not executed any more. */
+static uint64_t late_ms(uint64_t limit_ms, uint64_t now_ms)
+{
+    uint64_t wait_ms = 2 * (2 * limit_ms + BINDER_NETWORK_MS);
+
+    return now_ms + (wait_ms > BINDER_LATE_MS ? wait_ms : BINDER_LATE_MS);
 }
 
 static void start_post(struct binder *binder, struct attempt *attempt, uint64_t now_ms,
@@ -282,7 +287,7 @@ static void start_post(struct binder *binder, struct attempt *attempt, uint64_t 
     kube_path_binding(&binder->path, attempt->job->namespace, attempt->job->name, out->timeout_ms);
     attempt->step = POST_SENT;
     attempt->posts++;
-    attempt->last_post_at_ms = now_ms;
+    attempt->late_ms = late_ms(out->timeout_ms, now_ms);
     binder->counters.posts++;
 }
 

@@ -105,7 +105,7 @@ static void take_pod(struct binder *binder, struct attempt *attempt, const struc
         binder_finish_failed(binder, attempt, "the pod has scheduling gates");
     else if (!attempt->is_settling)
         post_again(binder, attempt, now_ms);
-    else if (now_ms - attempt->last_post_at_ms >= BINDER_LATE_MS)
+    else if (now_ms >= attempt->late_ms)
         binder_finish_failed(binder, attempt, "the pod was not bound");
     else
         binder_try_again(binder, attempt, GET_WANTED, 0, now_ms);

@@ -22,9 +22,9 @@ struct attempt {
     bool in_doubt;       /* a Binding was sent, and how the server took it is not known */
     bool is_unexplained; /* a conflict was answered, and no look has told since what it is */
     bool last_was_lost;
-    bool is_outdated;         /* planned before a time in which others could bind */
-    bool is_settling;         /* the job is done and unclear; only looks go on */
-    uint64_t last_post_at_ms; /* when the last Binding was sent */
+    bool is_outdated; /* planned before a time in which others could bind */
+    bool is_settling; /* the job is done and unclear; only looks go on */
+    uint64_t late_ms; /* from then on the last Binding is executed or never will be */
     struct backoff backoff;
     struct buf body;
     char problem[ERROR_TEXT_MAX]; /* the last thing that went wrong */

@@ -114,7 +114,7 @@ class ClusterCase(unittest.TestCase):
     def wait_bound(self, name, timeout_s=30):
         return self.watch.wait(
             name + " is bound",
-            lambda states: pods.is_bound(states[name]) and states[name],
+            lambda states: name in states and pods.is_bound(states[name]) and states[name],
             timeout_s)
 
     def wait_all_bound(self, count, timeout_s=60):

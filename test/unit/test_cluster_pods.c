@@ -208,16 +208,22 @@ static void test_cluster_freed__looks_at_all_that_keeps_pods_out(void **state)
     }
 }
 
-static void test_cluster_freed__is_nothing_before_the_first_node(void **state)
+/* Nothing becomes free there, but whoever held it may go elsewhere. */
+static void test_cluster_freed__counts_what_was_held_on_a_node_that_is_gone(void **state)
 {
     AUTO(small_cluster_free) struct cluster *cluster = cluster_new(&test_key);
     AUTO_FREE char *node = xstrdup("old");
+    uint64_t before;
 
     (void)state;
     cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", "GPU-0", 1));
-    cluster_remove_pod(cluster, "default", "a", "1");
     assert_int_equal(cluster_freed(cluster, &node), 0);
     assert_null(node);
+    cluster_put_node(cluster, node_plain("n2", 1, 16384, 2));
+    before = cluster_freed(cluster, NULL);
+    cluster_remove_pod(cluster, "default", "a", "1");
+    assert_true(cluster_freed(cluster, &node) > before);
+    assert_string_equal(node, "n2");
 }
 
 static void test_cluster_put_pod__a_booking_that_the_watch_confirms_leaves_plans_valid(void **state)
@@ -410,7 +416,7 @@ int main(void)
         cmocka_unit_test(test_cluster_freed__tells_the_node_where_a_waiting_pod_could_fit_now),
         cmocka_unit_test(test_cluster_freed__takes_nothing_else_for_it),
         cmocka_unit_test(test_cluster_freed__looks_at_all_that_keeps_pods_out),
-        cmocka_unit_test(test_cluster_freed__is_nothing_before_the_first_node),
+        cmocka_unit_test(test_cluster_freed__counts_what_was_held_on_a_node_that_is_gone),
         cmocka_unit_test(
             test_cluster_put_pod__a_booking_that_the_watch_confirms_leaves_plans_valid),
         cmocka_unit_test(test_cluster_next_conflict__tells_of_a_contradiction_once),

@@ -134,6 +134,9 @@ static void reload(const struct arguments *arguments, struct daemon *daemon, str
     config_defaults(&fresh);
     if (arguments->config != NULL && strcmp(arguments->config, "-") == 0)
         log_event(log, LOG_LEVEL_WARN, "configuration not reloaded: it came from stdin");
+    else if (look_at(arguments->config).size == 0 && arguments->config != NULL)
+        /* Gone, or caught between being emptied and being written. */
+        log_event(log, LOG_LEVEL_ERROR, "configuration not reloaded: the file is missing or empty");
     else if (load(arguments, &fresh, &err) < 0)
         log_event(log, LOG_LEVEL_ERROR, "configuration not reloaded", log_text("error", err.text));
     else

@@ -131,6 +131,13 @@ static void take_look(struct lease *lease, struct lease_record *steal_record, ui
     lease_decide(lease, now_ms);
 }
 
+static void note_problem(struct lease *lease, const char *what, const char *why)
+{
+    lease->counters.errors++;
+    snprintf(lease->problem, sizeof lease->problem, "Lease %s/%s: %s%s", lease->namespace,
+             lease->name, what, why);
+}
+
 static void take_hold(struct lease *lease, struct lease_record *steal_record, uint64_t now_ms)
 {
     keep_record(lease, steal_record);
@@ -140,10 +147,17 @@ static void take_hold(struct lease *lease, struct lease_record *steal_record, ui
         lease_gain(lease, lease->sent_at_ms + lease->renew_deadline_ms, now_ms);
     else
         lease_lose(lease);
-    if (lease->held_until_ms > 0)
+    if (lease->held_until_ms > 0) {
         lease_pause(lease, CALL_HOLD, now_ms);
-    else
+        return;
+    }
+    if (lease_names_us(lease) || lease->is_resigning) {
         lease_decide(lease, now_ms);
+        return;
+    }
+    note_problem(lease, "the API server took our name and keeps another: ",
+                 lease->record.holder[0] != '\0' ? lease->record.holder : "none");
+    lease_pause(lease, CALL_LOOK, now_ms);
 }
 
 /* It was written on the version we knew: the holder had not renewed, and its time goes on. */
@@ -195,13 +209,6 @@ static void note_doubt(struct lease *lease)
     lease->in_doubt = true;
     lease->doubt_sent_ms = lease->sent_at_ms;
     snprintf(lease->doubt_time, sizeof lease->doubt_time, "%s", lease->written_time);
-}
-
-static void note_problem(struct lease *lease, const char *what, const char *why)
-{
-    lease->counters.errors++;
-    snprintf(lease->problem, sizeof lease->problem, "Lease %s/%s: %s%s", lease->namespace,
-             lease->name, what, why);
 }
 
 static void go_on_without_answer(struct lease *lease, enum call sent, bool was_sent,

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define PAGE_LIMIT 500
-#define PAGES_MAX 10000u
+#define PAGES_MAX 2000u
 #define PATH_MAX_BYTES (64u << 10)
 #define REFUSAL_MAX_BYTES (64u << 10)
 #define TIMEOUT_MS 60000u  /* of a page */

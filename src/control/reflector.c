@@ -14,7 +14,7 @@
 #define PAGE_LIMIT 500                /* objects on a page of a list */
 #define REFUSAL_MAX_BYTES (64u << 10) /* of the body that explains a failure */
 #define PATH_MAX_BYTES (64u << 10)
-#define LIST_PAGES_MAX 10000u    /* five million objects */
+#define LIST_PAGES_MAX 2000u     /* a million objects */
 #define LIST_MAX_MS 600000u      /* from the first page to the last, however it drips */
 #define ANSWER_WAIT_MS 60000u    /* for a status, and between bytes of a list */
 #define WATCH_SILENCE_MS 150000u /* bookmarks come about once a minute */

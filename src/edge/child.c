@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define KILL_LOOKS 50u
+#define KILL_LOOK_MS 2
 #define REAP_PAUSE_MS 10 /* between closing its output and its end a program does little */
 #define DRAIN_MAX_BYTES (64u << 10) /* in one step: a pipe, once full, is empty after it */
 
@@ -151,12 +154,16 @@ static void drain(int *fd, struct buf *buf, void (*add)(struct buf *, const char
     }
 }
 
-/* While it has not been waited for, no other process can have its number. */
+/*
+ * One that has left its group is meant as well. One that may not be killed by us (a setuid program)
+ * is not waited for: it stays behind, and as a zombie later.
+ */
 static void kill_group(struct child *child)
 {
     kill(-child->pid, SIGKILL);
-    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    kill(child->pid, SIGKILL);
+    for (unsigned i = 0; i < KILL_LOOKS && waitpid(child->pid, NULL, WNOHANG) == 0; i++)
+        poll(NULL, 0, KILL_LOOK_MS);
     child->pid = 0;
     close_fd(&child->output_fd);
     close_fd(&child->complaints_fd);

@@ -6,9 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define PIPE_WAIT_MS 1000 /* somebody may wait for us meanwhile */
 
 static void close_fd(int *fd)
 {
@@ -28,25 +32,42 @@ static int fail(const char *path, int number, struct error *err)
     return error_set(err, code_of(number), "%s: %s", path, strerror(number));
 }
 
-int file_read(const char *path, struct buf *out, struct error *err)
+/* A pipe may have nothing to read yet. return false when nothing comes for too long. */
+static bool wait_for_bytes(int fd)
 {
-    AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct pollfd asked = {.fd = fd, .events = POLLIN};
+
+    return poll(&asked, 1, PIPE_WAIT_MS) > 0;
+}
+
+static int read_all(int fd, const char *path, struct buf *out, struct error *err)
+{
     char piece[16384];
-    struct stat status;
     ssize_t got;
 
-    if (fd < 0)
-        return fail(path, errno, err);
-    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
-        return error_set(err, ERR_INVALID, "%s: is a directory", path);
     do {
         got = read(fd, piece, sizeof piece);
         if (got > 0)
             buf_add(out, piece, (size_t)got);
-    } while ((got > 0 && !out->overflowed) || (got < 0 && errno == EINTR));
+        if (got < 0 && errno == EAGAIN && !wait_for_bytes(fd))
+            return error_set(err, ERR_TIMEOUT, "%s: a pipe that gives nothing", path);
+    } while ((got > 0 && !out->overflowed) || (got < 0 && (errno == EINTR || errno == EAGAIN)));
     if (got < 0)
         return fail(path, errno, err);
     if (out->overflowed)
         return error_set(err, ERR_LIMIT, "%s: longer than %zu bytes", path, out->max);
     return 0;
+}
+
+/* Opened so that it does not wait: a pipe without a writer would hold up whoever reads for ever. */
+int file_read(const char *path, struct buf *out, struct error *err)
+{
+    AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+
+    if (fd < 0)
+        return fail(path, errno, err);
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+        return error_set(err, ERR_INVALID, "%s: is a directory", path);
+    return read_all(fd, path, out, err);
 }

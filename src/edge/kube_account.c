@@ -210,6 +210,8 @@ int kube_config_read_token(const struct kube_config *config, char **out, struct 
         length--;
     if (config->token_file != NULL && length == 0)
         return error_set(err, ERR_INVALID, "token: %s is empty", config->token_file);
+    if (strlen(buf_text(&text)) != text.length)
+        return error_set(err, ERR_INVALID, "token: it has a NUL");
     if (strcspn(begin, "\r\n") < length)
         return error_set(err, ERR_INVALID, "token: it has more than one line");
     free(*out);

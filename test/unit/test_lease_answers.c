@@ -110,6 +110,22 @@ static void test_write__answers_decide_as_captured(void **state)
     }
 }
 
+/* A webhook that changes what we write, say. */
+static void test_hold__that_was_written_for_nobody_is_tried_again_after_a_pause(void **state)
+{
+    AUTO(lease_story_free) struct lease_story *story = lease_story_new();
+
+    (void)state;
+    expect_call(story, "GET");
+    answer_lease(story, "", 15, "");
+    expect_call(story, "PUT");
+    answer_lease(story, "", 15, "");
+    assert_contains(lease_problem(story->lease), "keeps another: none");
+    assert_int_equal(lease_held_until_ms(story->lease), 0);
+    wait_for_call(story, "GET");
+    assert_true(story->now_ms >= T0 + RETRY);
+}
+
 static void test_create__answers_decide_as_captured(void **state)
 {
     static const struct {
@@ -252,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_acquire__does_not_count_a_lost_write_that_is_too_old),
         cmocka_unit_test(test_look__answers_decide_as_captured),
         cmocka_unit_test(test_write__answers_decide_as_captured),
+        cmocka_unit_test(test_hold__that_was_written_for_nobody_is_tried_again_after_a_pause),
         cmocka_unit_test(test_create__answers_decide_as_captured),
         cmocka_unit_test(test_trouble__says_what_the_role_lacks_and_asks_rarely),
         cmocka_unit_test(test_trouble__that_may_pass_is_looked_at_again_soon),

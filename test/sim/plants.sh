@@ -12,6 +12,9 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
+case ${1:-} in
+"" | -h | --help) sed -n '4,11s/^# \{0,1\}//p' "$0" && exit 2 ;;
+esac
 simulator=$1
 steps=${2:-1000000}
 [ $# -gt 2 ] && { shift 2; only=" $* "; } || only=

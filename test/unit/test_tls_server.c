@@ -8,6 +8,8 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -462,29 +464,49 @@ static void test_tls_server__keeps_the_old_set_when_the_new_one_is_broken(void *
     }
 }
 
-/* The key's file is a pipe: whoever reads it has read the certificate, and waits. */
+/*
+ * The key's file is a pipe with the first bytes of the key: whoever has taken them has read the
+ * certificate, and waits for the rest.
+ */
+#define FIRST_BYTES 10
+
+struct renewal {
+    struct fixture *fixture;
+    int pipe;
+};
+
+static void put_in(const struct renewal *renewal, const char *text, size_t length)
+{
+    if (write(renewal->pipe, text, length) != (ssize_t)length)
+        abort();
+}
+
 static void *renew_while_the_key_is_read(void *argument)
 {
-    struct fixture *fixture = argument;
-    int pipe = open(fixture->key_path, O_WRONLY | O_CLOEXEC);
-    const char *key = fixture->second.key_pem;
+    struct renewal *renewal = argument;
+    const char *key = renewal->fixture->second.key_pem;
+    int unread = 1;
 
-    unlink(fixture->key_path);
-    put_pair(fixture, &fixture->second);
-    if (write(pipe, key, strlen(key)) != (ssize_t)strlen(key))
-        abort();
-    close(pipe);
+    while (unread > 0 && ioctl(renewal->pipe, FIONREAD, &unread) == 0)
+        sched_yield();
+    unlink(renewal->fixture->key_path);
+    put_pair(renewal->fixture, &renewal->fixture->second);
+    put_in(renewal, key + FIRST_BYTES, strlen(key) - FIRST_BYTES);
+    close(renewal->pipe);
     return NULL;
 }
 
 static void test_tls_server__reads_once_more_what_is_renewed_while_it_reads(void **state)
 {
     struct fixture *fixture = *state;
+    struct renewal renewal = {.fixture = fixture};
     pthread_t thread;
 
     unlink(fixture->key_path);
     assert_int_equal(mkfifo(fixture->key_path, 0600), 0);
-    assert_int_equal(pthread_create(&thread, NULL, renew_while_the_key_is_read, fixture), 0);
+    renewal.pipe = open(fixture->key_path, O_RDWR | O_CLOEXEC);
+    put_in(&renewal, fixture->second.key_pem, FIRST_BYTES);
+    assert_int_equal(pthread_create(&thread, NULL, renew_while_the_key_is_read, &renewal), 0);
     open_files(fixture, false, 0);
     pthread_join(thread, NULL);
     assert_contains(fixture->last, "serial number 0b");

@@ -3,6 +3,7 @@
 #include "topofit/binder.h"
 
 #include "binder_inside.h"
+#include "least.h"
 #include "topofit/backoff.h"
 #include "topofit/buf.h"
 #include "topofit/kube_json.h"
@@ -232,11 +233,6 @@ int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t no
 static bool is_waiting(const struct attempt *attempt)
 {
     return attempt->step == POST_WANTED || attempt->step == GET_WANTED;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Half of what is left, so that a lost answer leaves time to ask what became of it. */

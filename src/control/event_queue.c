@@ -3,6 +3,7 @@
 #include "topofit/event_queue.h"
 
 #include "event_queue_inside.h"
+#include "least.h"
 #include "topofit/kube_path.h"
 #include "topofit/mem.h"
 
@@ -327,11 +328,6 @@ bool event_queue_next_request(struct event_queue *queue, struct moment now, stru
         return false;
     start(queue, series, now, out);
     return true;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 uint64_t event_queue_next_due_ms(const struct event_queue *queue)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* event_queue_answer - what the API server's answers say about an Event. */
 #include "event_queue_inside.h"
+#include "least.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -9,11 +10,6 @@
 #define TRIES_MAX 12 /* requests for one write; source: client-go, maxTriesPerEvent */
 #define FORBIDDEN_MS 60000u
 #define RETRY_AFTER_MAX_S 300u /* a proxy may ask for a day */
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* --- answers come in ------------------------------------------------------------------------- */
 

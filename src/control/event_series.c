@@ -2,6 +2,7 @@
 /* event_series - what happened to one subject, how often, and what the API server knows of it. */
 #include "event_series.h"
 
+#include "least.h"
 #include "topofit/mem.h"
 
 #include <stdlib.h>
@@ -93,11 +94,6 @@ uint64_t event_series_untold(const struct event_series *series)
 uint64_t event_series_untold_in_all(const struct event_series *series)
 {
     return event_series_untold(series) + series->next.times.count;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 uint64_t event_series_rest_until_ms(const struct event_series *series)

@@ -3,6 +3,7 @@
 #include "topofit/lease.h"
 
 #include "lease_inside.h"
+#include "least.h"
 #include "topofit/kube_path.h"
 #include "topofit/mem.h"
 
@@ -55,16 +56,6 @@ int lease_check_options(const struct lease_options *options, struct error *err)
         return error_set(err, ERR_INVALID, "the identity must have 1 to %d bytes",
                          LEASE_IDENTITY_MAX);
     return check_times(options, err);
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 struct lease *lease_new(const struct lease_options *options)

@@ -2,6 +2,7 @@
 /* waker - lets kube-scheduler try waiting pods again when only we know that they may fit now. */
 #include "topofit/waker.h"
 
+#include "least.h"
 #include "topofit/backoff.h"
 #include "topofit/buf.h"
 #include "topofit/kube_path.h"
@@ -127,11 +128,6 @@ static void write_request(struct waker *waker, struct moment now, struct api_req
     };
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Whoever waited for what was freed until then has been woken, or nobody did. */
 static void finish(struct waker *waker, uint64_t version)
 {
@@ -147,7 +143,7 @@ bool waker_next_request(struct waker *waker, struct moment now, struct api_reque
         !cluster_is_synced(waker->cluster))
         return false;
     if (waker->due_ms == UINT64_MAX)
-        waker->due_ms = later(now.monotonic_ms + DELAY_MS, waker->not_before_ms);
+        waker->due_ms = most(now.monotonic_ms + DELAY_MS, waker->not_before_ms);
     if (now.monotonic_ms < waker->due_ms)
         return false;
     waker->due_ms = UINT64_MAX;

@@ -2,6 +2,7 @@
 /* topofit serve - run the daemon until a signal ends it. */
 #include "command.h"
 #include "topofit/daemon.h"
+#include "topofit/file.h"
 #include "topofit/mem.h"
 
 #include <getopt.h>
@@ -9,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,27 +102,9 @@ static sigset_t block_signals(void)
     return signals;
 }
 
-/* What tells one state of the configuration file from another, whatever links lead to it. */
-struct file_state {
-    struct timespec changed;
-    ino_t inode;
-    off_t size;
-};
-
-static struct file_state look_at(const char *path)
+static struct file_stamp look_at(const char *path)
 {
-    struct file_state state = {0};
-    struct stat now;
-
-    if (path != NULL && stat(path, &now) == 0)
-        state = (struct file_state){now.st_mtim, now.st_ino, now.st_size};
-    return state;
-}
-
-static bool is_same(const struct file_state *a, const struct file_state *b)
-{
-    return a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec &&
-           a->inode == b->inode && a->size == b->size;
+    return path != NULL ? file_stamp_look(path) : (struct file_stamp){0};
 }
 
 /* A file that is not right changes nothing. */
@@ -134,7 +116,7 @@ static void reload(const struct arguments *arguments, struct daemon *daemon, str
     config_defaults(&fresh);
     if (arguments->config != NULL && strcmp(arguments->config, "-") == 0)
         log_event(log, LOG_LEVEL_WARN, "configuration not reloaded: it came from stdin");
-    else if (look_at(arguments->config).size == 0 && arguments->config != NULL)
+    else if (look_at(arguments->config).bytes == 0 && arguments->config != NULL)
         /* Gone, or caught between being emptied and being written. */
         log_event(log, LOG_LEVEL_ERROR, "configuration not reloaded: the file is missing or empty");
     else if (load(arguments, &fresh, &err) < 0)
@@ -148,11 +130,11 @@ static void wait_for_end(const sigset_t *signals, const struct arguments *argume
                          struct daemon *daemon, struct log *log)
 {
     const struct timespec look_after = {.tv_sec = LOOK_AFTER_S};
-    struct file_state known = look_at(arguments->config);
+    struct file_stamp known = look_at(arguments->config);
 
     for (;;) {
         int number = sigtimedwait(signals, NULL, &look_after);
-        struct file_state now = look_at(arguments->config);
+        struct file_stamp now = look_at(arguments->config);
 
         if (number == SIGTERM || number == SIGINT) {
             log_event(log, LOG_LEVEL_INFO, "stopping", log_number("signal", number));
@@ -160,7 +142,7 @@ static void wait_for_end(const sigset_t *signals, const struct arguments *argume
         }
         if (number == SIGHUP)
             daemon_reload_tls(daemon);
-        if (number == SIGHUP || !is_same(&known, &now))
+        if (number == SIGHUP || !file_stamp_equal(&known, &now))
             reload(arguments, daemon, log);
         known = now;
     }

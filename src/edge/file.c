@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file - whole files into memory, bounded. */
+/* file - whole files into memory, bounded, and whether they changed since. */
 #include "topofit/file.h"
 
 #include "topofit/mem.h"
@@ -70,4 +70,30 @@ int file_read(const char *path, struct buf *out, struct error *err)
     if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
         return error_set(err, ERR_INVALID, "%s: is a directory", path);
     return read_all(fd, path, out, err);
+}
+
+struct file_stamp file_stamp_look(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0)
+        return (struct file_stamp){0};
+    return (struct file_stamp){
+        .device = status.st_dev,
+        .inode = status.st_ino,
+        .bytes = status.st_size,
+        .modified = status.st_mtim,
+        .changed = status.st_ctim,
+    };
+}
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool file_stamp_equal(const struct file_stamp *a, const struct file_stamp *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
+           is_same_time(a->modified, b->modified) && is_same_time(a->changed, b->changed);
 }

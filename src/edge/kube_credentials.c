@@ -11,24 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define TOKEN_AGE_MS 60000u
 #define FILES_PAUSE_MS 30000u
-
-/* What tells one version of a file from the next, links followed. Zeroed: there is none. */
-struct version {
-    dev_t device;
-    ino_t number;
-    off_t bytes;
-    struct timespec changed;
-};
 
 /* A PEM text that may come from a file. */
 struct followed {
     const char *file; /* or NULL; borrowed */
     char *text;       /* or NULL; owned */
-    struct version version;
+    struct file_stamp stamp;
 };
 
 /* What is told of one thing only when it changes. */
@@ -151,22 +142,18 @@ static int look_at_token(struct kube_credentials *credentials, uint64_t now_ms, 
 
 /* --- files of certificates ------------------------------------------------------------------- */
 
-/* return true when the file is another one than before; links are followed. */
+/* A file that is missing is tried each time. */
 static bool has_changed(struct followed *text)
 {
-    struct version version = {0};
-    struct stat status;
+    static const struct file_stamp missing = {0};
+    struct file_stamp stamp;
 
     if (text->file == NULL)
         return false;
-    if (stat(text->file, &status) == 0)
-        version = (struct version){status.st_dev, status.st_ino, status.st_size, status.st_mtim};
-    if (version.device == text->version.device && version.number == text->version.number &&
-        version.bytes == text->version.bytes &&
-        version.changed.tv_sec == text->version.changed.tv_sec &&
-        version.changed.tv_nsec == text->version.changed.tv_nsec && version.number != 0)
+    stamp = file_stamp_look(text->file);
+    if (file_stamp_equal(&stamp, &text->stamp) && !file_stamp_equal(&stamp, &missing))
         return false;
-    text->version = version;
+    text->stamp = stamp;
     return true;
 }
 

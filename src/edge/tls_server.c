@@ -6,6 +6,7 @@
 #include "tls_session.h"
 #include "topofit/buf.h"
 #include "topofit/clock.h"
+#include "topofit/file.h"
 #include "topofit/mem.h"
 
 #include <gnutls/x509.h>
@@ -13,21 +14,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define READ_ATTEMPTS 3 /* when the files change while they are read */
 
-/* What tells that a file is another one, or was written to. All zero: it cannot be looked at. */
-struct stamp {
-    dev_t device;
-    ino_t inode;
-    off_t size;
-    struct timespec modified, changed;
-};
-
 struct stamps {
-    struct stamp of[TLS_FILE_COUNT];
+    struct file_stamp of[TLS_FILE_COUNT];
 };
 
 struct tls_server {
@@ -81,27 +73,22 @@ static void identity_unref(struct tls_server *server, struct tls_identity *ident
 
 static struct stamps look(const struct tls_server *server)
 {
-    struct stamps stamps;
+    struct stamps stamps = {0};
 
-    /* Compared byte for byte, so the gaps count too. */
-    memset(&stamps, 0, sizeof stamps);
     for (int i = 0; i < TLS_FILE_COUNT; i++) {
-        struct stat status;
-
-        if (server->files.path[i][0] == '\0' || stat(server->files.path[i], &status) != 0)
-            continue;
-        stamps.of[i].device = status.st_dev;
-        stamps.of[i].inode = status.st_ino;
-        stamps.of[i].size = status.st_size;
-        stamps.of[i].modified = status.st_mtim;
-        stamps.of[i].changed = status.st_ctim;
+        if (server->files.path[i][0] != '\0')
+            stamps.of[i] = file_stamp_look(server->files.path[i]);
     }
     return stamps;
 }
 
 static bool are_equal(const struct stamps *a, const struct stamps *b)
 {
-    return memcmp(a, b, sizeof *a) == 0;
+    for (int i = 0; i < TLS_FILE_COUNT; i++) {
+        if (!file_stamp_equal(&a->of[i], &b->of[i]))
+            return false;
+    }
+    return true;
 }
 
 /*

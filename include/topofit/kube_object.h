@@ -53,6 +53,8 @@ struct kube_pod {
     char *phase;
     char *nominated_node;
     char *scheduler_name;
+    struct kube_pairs requests; /* of the pod as a whole; most pods state none */
+    struct kube_pairs overhead; /* of its runtime class */
     int priority;
     bool gated; /* schedulingGates is not empty */
     /*

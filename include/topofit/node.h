@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "topofit/device_class.h"
+#include "topofit/host.h"
 #include "topofit/peers.h"
 #include "topofit/text.h"
 
@@ -48,6 +49,7 @@ struct node {
     char *name;
     char *uid;
     struct label_set *labels; /* never NULL */
+    struct host_amounts host; /* what pods may take; zeros when the node does not say */
     struct device *devices;
     unsigned device_count;
     struct peer_graph *graph;

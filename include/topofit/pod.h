@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "topofit/grant.h"
+#include "topofit/host.h"
 #include "topofit/request.h"
 
 struct pod {
@@ -21,6 +22,7 @@ struct pod {
     bool init_done;
     bool gated; /* has scheduling gates: cannot be bound */
     int priority;
+    struct host_amounts host; /* what it takes of its node besides devices */
     struct request request;
     bool has_record; /* `record` was there and readable */
     struct allocation record;

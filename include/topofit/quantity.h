@@ -35,4 +35,13 @@ int quantity_parse_count(const char *text, uint64_t *out, struct error *err);
  */
 int quantity_parse_mib(const char *text, uint64_t *out, struct error *err);
 
+/*
+ * Of what machines have, as Kubernetes means it: CPU in thousandths ("2", "100m", "0.5"), and
+ * bytes ("1Gi", "500M", "1048576"). Both rounded up; out 0..INT64_MAX.
+ *
+ * errors  ERR_INVALID for what is no quantity or negative; ERR_LIMIT beyond the range
+ */
+int quantity_parse_milli(const char *text, uint64_t *out, struct error *err);
+int quantity_parse_bytes(const char *text, uint64_t *out, struct error *err);
+
 #endif

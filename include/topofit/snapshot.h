@@ -17,9 +17,11 @@
 /* A node with what is in use on it. Shared by snapshots. */
 struct node_state {
     unsigned references;
-    uint64_t version; /* changes whenever node or use change; unique in the process */
+    uint64_t version;      /* changes whenever node or use change; unique in the process */
+    uint64_t host_version; /* changes with it, and whenever host_used changes; unique, too */
     struct node *node;
     struct node_use use;
+    struct host_amounts host_used; /* by pods with devices and without */
 };
 
 struct snapshot {

@@ -19,6 +19,7 @@ struct cluster *cluster_new(const struct hash_key *key)
     cluster->pods = map_new(key);
     cluster->pods_by_uid = map_new(key);
     cluster->ledger = ledger_new(key);
+    cluster->host_loads = host_loads_new(key);
     cluster->intern = intern_new(key);
     return cluster;
 }
@@ -48,6 +49,7 @@ void cluster_free(struct cluster *cluster)
         conflict_clear(&cluster->conflicts[i]);
     map_free(cluster->pods_by_uid, NULL);
     map_free(cluster->pods, unref_pod);
+    host_loads_free(cluster->host_loads);
     ledger_free(cluster->ledger);
     intern_free(cluster->intern);
     pthread_mutex_destroy(&cluster->lock);
@@ -125,12 +127,26 @@ static void note_conflicts(struct cluster *cluster, const struct node_state *bef
     }
 }
 
+/* By bound pods, and by those whose Binding is on its way. */
+static struct host_amounts sum_host(const struct cluster *cluster, const char *node)
+{
+    struct host_amounts sum = host_loads_sum(cluster->host_loads, node);
+
+    for (const struct holding *holding = ledger_on_node(cluster->ledger, node); holding != NULL;
+         holding = holding->next) {
+        if (!holding->told)
+            sum = host_add(sum, holding->host);
+    }
+    return sum;
+}
+
 static void publish(struct cluster *cluster, struct known_node *known, struct node *steal_node,
                     const struct node_use *use)
 {
     struct node_state *before = known->state;
 
-    known->state = node_state_new(steal_node, use, ++cluster->last_version);
+    known->state = node_state_new(steal_node, use, sum_host(cluster, steal_node->name),
+                                  ++cluster->last_version);
     note_freed(cluster, before, known->state);
     note_conflicts(cluster, before, known->state);
     node_state_unref(before);
@@ -143,13 +159,27 @@ void cluster_note_freed_nowhere(struct cluster *cluster)
     snapshot_unref(steal_ptr(&cluster->current)); /* decisions on it are older */
 }
 
+static void publish_host(struct cluster *cluster, struct known_node *known)
+{
+    struct node_state *before = known->state;
+    struct host_amounts used = sum_host(cluster, before->node->name);
+
+    if (host_equal(used, before->host_used))
+        return;
+    known->state = node_state_with_host(before, used, ++cluster->last_version);
+    node_state_unref(before);
+    snapshot_unref(steal_ptr(&cluster->current));
+}
+
 /* Where nothing comes out different, plans stay valid. */
 static void sum_again(struct cluster *cluster, struct known_node *known)
 {
     struct node_use use;
 
     ledger_sum(cluster->ledger, known->state->node, NULL, &use);
-    if (!use_equal(&use, &known->state->use))
+    if (use_equal(&use, &known->state->use))
+        publish_host(cluster, known);
+    else
         publish(cluster, known, node_ref(known->state->node), &use);
 }
 
@@ -419,6 +449,7 @@ static void check_use(const struct cluster *cluster, const struct node_state *st
 
     ledger_sum(cluster->ledger, state->node, NULL, &sum);
     assert(sum.unattributed == state->use.unattributed);
+    assert(host_equal(sum_host(cluster, state->node->name), state->host_used));
     for (unsigned i = 0; i < sum.device_count; i++) {
         const struct device *device = &state->node->devices[i];
         const struct device_use *use = &state->use.devices[i];

@@ -5,6 +5,7 @@
 #ifndef TOPOFIT_CLUSTER_INSIDE_H
 #define TOPOFIT_CLUSTER_INSIDE_H
 
+#include "host_loads.h"
 #include "intern.h"
 #include "ledger.h"
 #include "topofit/cluster.h"
@@ -26,6 +27,7 @@ struct cluster {
     struct map *pods;        /* struct pod by "namespace/name", one reference each */
     struct map *pods_by_uid; /* the same pods, borrowed */
     struct ledger *ledger;
+    struct host_loads *host_loads; /* of the pods that say they are bound */
     struct intern *intern;
     struct known_node **sorted_nodes; /* by name; NULL when a node came or went since */
     struct snapshot *current; /* the last snapshot taken, NULL when something changed since */

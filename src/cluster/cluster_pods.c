@@ -119,6 +119,28 @@ static void hold(struct cluster *cluster, const struct pod *pod)
         cluster_republish(cluster, node_before);
 }
 
+/* A pod comes to, or leaves, what is known: its node's host is loaded with it, or eased. */
+static void load_host(struct cluster *cluster, const struct pod *pod)
+{
+    if (pod_holds_devices(pod))
+        host_loads_add(cluster->host_loads, pod->node, pod->host);
+}
+
+static void ease_host(struct cluster *cluster, const struct pod *pod)
+{
+    if (pod_holds_devices(pod))
+        host_loads_remove(cluster->host_loads, pod->node, pod->host);
+}
+
+/* A pod has left the maps: what it held goes, too. */
+static void drop_pod(struct cluster *cluster, struct pod *steal_pod)
+{
+    ease_host(cluster, steal_pod);
+    cluster_forget_holding(cluster, steal_pod->uid);
+    cluster_republish(cluster, steal_pod->node);
+    pod_unref(steal_pod);
+}
+
 static void forget_pod(struct cluster *cluster, const char *key)
 {
     struct pod *pod = map_remove(cluster->pods, key);
@@ -126,8 +148,7 @@ static void forget_pod(struct cluster *cluster, const char *key)
     if (pod == NULL)
         return;
     map_remove(cluster->pods_by_uid, pod->uid);
-    cluster_forget_holding(cluster, pod->uid);
-    pod_unref(pod);
+    drop_pod(cluster, pod);
 }
 
 /* Does a new version of a pod change what it holds? */
@@ -146,8 +167,40 @@ static void forget_other_name(struct cluster *cluster, const struct pod *other, 
 
     if (strcmp(other_key, key) == 0)
         return;
-    cluster_forget_holding(cluster, other->uid);
-    pod_unref(map_remove(cluster->pods, other_key));
+    drop_pod(cluster, map_remove(cluster->pods, other_key));
+}
+
+/* before: an older version of the pod, or NULL. */
+static void settle_holding(struct cluster *cluster, const struct pod *before,
+                           const struct pod *after)
+{
+    if (pod_holds_devices(after)) {
+        if (changes_holding(before, after))
+            hold(cluster, after);
+        return;
+    }
+    /* An unbound pod says nothing of a Binding that is younger: what is booked for it stays. */
+    if (after->finished || (before != NULL && pod_holds_devices(before)))
+        cluster_forget_holding(cluster, after->uid);
+}
+
+static bool loads_host_alike(const struct pod *a, const struct pod *b)
+{
+    if (!pod_holds_devices(a) || !pod_holds_devices(b))
+        return pod_holds_devices(a) == pod_holds_devices(b);
+    return strcmp(a->node, b->node) == 0 && host_equal(a->host, b->host);
+}
+
+/* named: who had the name before, or NULL. Most news of a pod change nothing here. */
+static void republish_hosts(struct cluster *cluster, const struct pod *named,
+                            const struct pod *after)
+{
+    if (named != NULL && loads_host_alike(named, after))
+        return;
+    if (named != NULL && pod_holds_devices(named))
+        cluster_republish(cluster, named->node);
+    if (pod_holds_devices(after))
+        cluster_republish(cluster, after->node);
 }
 
 /* The maps are asked as seldom as can be: a list puts hundreds of thousands of pods. */
@@ -162,19 +215,16 @@ static void put_pod(struct cluster *cluster, struct pod *steal_pod)
         forget_other_name(cluster, other, key);
     named = map_put(cluster->pods, key, steal_pod);
     before = named;
+    if (named != NULL)
+        ease_host(cluster, named);
+    load_host(cluster, steal_pod);
     if (named != NULL && strcmp(named->uid, steal_pod->uid) != 0) {
         map_remove(cluster->pods_by_uid, named->uid);
         cluster_forget_holding(cluster, named->uid);
         before = NULL;
     }
-    if (pod_holds_devices(steal_pod)) {
-        if (changes_holding(before, steal_pod))
-            hold(cluster, steal_pod);
-        return;
-    }
-    /* An unbound pod says nothing of a Binding that is younger: what is booked for it stays. */
-    if (steal_pod->finished || (before != NULL && pod_holds_devices(before)))
-        cluster_forget_holding(cluster, steal_pod->uid);
+    settle_holding(cluster, before, steal_pod);
+    republish_hosts(cluster, named, steal_pod);
 }
 
 void cluster_put_pod(struct cluster *cluster, struct pod *steal_pod)
@@ -321,6 +371,7 @@ void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t cou
     SWAP(cluster->pods, listed->pods);
     SWAP(cluster->pods_by_uid, listed->pods_by_uid);
     SWAP(cluster->ledger, listed->ledger);
+    SWAP(cluster->host_loads, listed->host_loads);
     cluster_republish_all(cluster);
     cluster->pods_listed = true;
     pthread_mutex_unlock(&cluster->lock);

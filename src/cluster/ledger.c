@@ -73,6 +73,7 @@ struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const
     holding->uid = xstrdup(pod->uid);
     holding->node = xstrdup(node);
     holding->init_done = pod->init_done;
+    holding->host = pod->host;
     holding->has_allocation = allocation != NULL;
     holding->unattributed = unattributed;
     if (allocation != NULL) {

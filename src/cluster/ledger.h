@@ -17,7 +17,8 @@ struct holding {
     enum holding_state state;
     bool init_done;
     bool has_allocation;
-    bool told; /* by the pod itself */
+    bool told;                /* by the pod itself */
+    struct host_amounts host; /* what the pod takes of its node besides */
     struct allocation allocation;
     struct grant *grants; /* what the allocation comes to; ids borrowed from it */
     size_t grant_count;

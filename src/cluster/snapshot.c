@@ -9,13 +9,27 @@
 #include <string.h>
 
 struct node_state *node_state_new(struct node *steal_node, const struct node_use *use,
-                                  uint64_t version)
+                                  struct host_amounts host_used, uint64_t version)
 {
     struct node_state *state = xmalloc(sizeof *state);
 
-    *state =
-        (struct node_state){.references = 1, .version = version, .node = steal_node, .use = *use};
+    *state = (struct node_state){.references = 1,
+                                 .version = version,
+                                 .host_version = version,
+                                 .node = steal_node,
+                                 .use = *use,
+                                 .host_used = host_used};
     return state;
+}
+
+struct node_state *node_state_with_host(const struct node_state *state,
+                                        struct host_amounts host_used, uint64_t host_version)
+{
+    struct node_state *other =
+        node_state_new(node_ref(state->node), &state->use, host_used, state->version);
+
+    other->host_version = host_version;
+    return other;
 }
 
 struct node_state *node_state_ref(struct node_state *state)

@@ -3,6 +3,7 @@
 #include "topofit/dialect.h"
 
 #include "amounts.h"
+#include "host_reading.h"
 #include "topofit/mem.h"
 
 #include <string.h>
@@ -31,6 +32,7 @@ struct node *dialect_node(const struct kube_node *kube, const struct class_table
     labels_unref(node->labels);
     node->labels = read_labels(&kube->meta.labels);
     node->unschedulable = kube->unschedulable;
+    node->host = host_of_node(kube);
     if (kube->truncated) {
         /* What was left out may be a cordon: nothing is given out of what is not known in full. */
         node_note_problem(node, "the node has more or other text than is looked at");
@@ -106,6 +108,7 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
     pod->deleting = kube->meta.deleting;
     pod->gated = kube->gated;
     pod->priority = kube->priority;
+    pod->host = host_of_pod(kube);
     pod->init_done = read_init_done(kube);
     dialect_request(kube, classes, &pod->request);
     dialect_read_record(kube, pod);

@@ -59,6 +59,7 @@ struct pod *pod_bound(const struct pod *pod, const char *node)
     bound->deleting = pod->deleting;
     bound->init_done = pod->init_done;
     bound->priority = pod->priority;
+    bound->host = pod->host;
     request_copy(&pod->request, &bound->request);
     return bound;
 }

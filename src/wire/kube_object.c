@@ -81,6 +81,8 @@ void kube_pod_clear(struct kube_pod *pod)
     free(pod->phase);
     free(pod->nominated_node);
     free(pod->scheduler_name);
+    kube_pairs_clear(&pod->requests);
+    kube_pairs_clear(&pod->overhead);
     *pod = (struct kube_pod){0};
 }
 

@@ -216,6 +216,29 @@ static int take_pod_text(void *ctx, const struct json_value *value, struct error
 
 #define POD(member) .slot = offsetof(struct kube_pod, member)
 
+static int take_pod_amount(void *ctx, const struct json_value *value, struct error *err)
+{
+    struct kube_reading *reading = ctx;
+    struct kube_pairs *pairs = (struct kube_pairs *)((char *)reading->pod + value->slot);
+
+    return kube_reading_add_amount(reading, pairs, value, err);
+}
+
+static const struct json_field pod_requests_shape[] = {
+    {.key = JSON_ANY_KEY, .on_value = take_pod_amount, POD(requests), .accepts_nul = true},
+    {0},
+};
+
+static const struct json_field pod_resources_shape[] = {
+    {.key = "requests", .shape = pod_requests_shape},
+    {0},
+};
+
+static const struct json_field overhead_shape[] = {
+    {.key = JSON_ANY_KEY, .on_value = take_pod_amount, POD(overhead), .accepts_nul = true},
+    {0},
+};
+
 static int take_priority(void *ctx, const struct json_value *value, struct error *err)
 {
     struct kube_reading *reading = ctx;
@@ -249,6 +272,8 @@ const struct json_field kube_pod_spec_shape[] = {
     {.key = "nodeName", .on_value = take_pod_text, POD(node_name), .accepts_nul = true},
     {.key = "schedulerName", .on_value = take_pod_text, POD(scheduler_name), .accepts_nul = true},
     {.key = "priority", .on_value = take_priority},
+    {.key = "resources", .shape = pod_resources_shape},
+    {.key = "overhead", .shape = overhead_shape},
     {.key = "schedulingGates", .shape = gates_shape},
     {0},
 };

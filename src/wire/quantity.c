@@ -202,3 +202,29 @@ int quantity_parse_mib(const char *text, uint64_t *out, struct error *err)
     *out = (uint64_t)value;
     return 0;
 }
+
+/* Times 10^ten, rounded up. */
+static int parse_scaled(const char *text, int ten, uint64_t *out, struct error *err)
+{
+    unsigned __int128 value;
+    struct amount amount;
+    bool rest;
+
+    if (parse(text, &amount, err) < 0)
+        return -(int)err->code;
+    amount.ten += ten;
+    if (!to_whole(&amount, &value, &rest) || value + rest > INT64_MAX)
+        return refuse_big(text, err);
+    *out = (uint64_t)value + rest;
+    return 0;
+}
+
+int quantity_parse_milli(const char *text, uint64_t *out, struct error *err)
+{
+    return parse_scaled(text, 3, out, err);
+}
+
+int quantity_parse_bytes(const char *text, uint64_t *out, struct error *err)
+{
+    return parse_scaled(text, 0, out, err);
+}

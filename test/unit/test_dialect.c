@@ -34,6 +34,65 @@ static void test_dialect_node__keeps_labels_sorted_and_the_cordon(void **state)
     assert_string_equal(node_label(node, "zone"), "a");
 }
 
+static struct kube_container *add_container(struct kube_pod *kube, enum container_kind kind,
+                                            const char *cpu, const char *memory)
+{
+    struct kube_container *container;
+
+    kube->containers = mem_grow(kube->containers, kube->container_count, &kube->container_capacity,
+                                sizeof *kube->containers);
+    container = &kube->containers[kube->container_count++];
+    *container = (struct kube_container){.name = xstrdup("c"), .kind = kind};
+    kube_pairs_add(&container->requests, "cpu", cpu);
+    kube_pairs_add(&container->requests, "memory", memory);
+    return container;
+}
+
+static void test_dialect_pod__takes_of_its_host_what_its_greatest_phase_takes(void **state)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube;
+    AUTO(pod_unref_pointer) struct pod *pod = NULL;
+
+    (void)state;
+    kube_pod_init(&kube);
+    add_container(&kube, CONTAINER_SIDECAR, "100m", "1Gi");
+    add_container(&kube, CONTAINER_INIT, "3", "1Gi");
+    add_container(&kube, CONTAINER_APP, "1", "2Gi");
+    add_container(&kube, CONTAINER_APP, "1500m", "1");
+    kube_pairs_add(&kube.overhead, "cpu", "50m");
+    pod = dialect_pod(&kube, &test_classes);
+    assert_int_equal(pod->host.cpu_milli, 3100 + 50);
+    assert_int_equal(pod->host.memory_mib, 3 * 1024 + 1);
+}
+
+static void test_dialect_pod__takes_of_its_host_what_it_asks_as_a_whole(void **state)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube;
+    AUTO(pod_unref_pointer) struct pod *pod = NULL;
+
+    (void)state;
+    kube_pod_init(&kube);
+    add_container(&kube, CONTAINER_APP, "1", "2Gi");
+    kube_pairs_add(&kube.requests, "cpu", "4");
+    pod = dialect_pod(&kube, &test_classes);
+    assert_int_equal(pod->host.cpu_milli, 4000);
+    assert_int_equal(pod->host.memory_mib, 2048);
+}
+
+static void test_dialect_node__has_the_host_that_is_allocatable(void **state)
+{
+    AUTO(kube_node_clear) struct kube_node kube;
+    AUTO(node_unref_pointer) struct node *node = NULL;
+
+    (void)state;
+    kube_node_init(&kube);
+    kube_pairs_add(&kube.allocatable, "cpu", "95500m");
+    kube_pairs_add(&kube.allocatable, "memory", "lots");
+    node = dialect_node(&kube, &test_classes);
+    assert_int_equal(node->host.cpu_milli, 95500);
+    assert_int_equal(node->host.memory_mib, 0);
+}
+
 static void test_dialect_pod__is_finished_when_its_phase_says_so(void **state)
 {
     static const struct {
@@ -175,6 +234,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dialect_node__keeps_labels_sorted_and_the_cordon),
+        cmocka_unit_test(test_dialect_pod__takes_of_its_host_what_its_greatest_phase_takes),
+        cmocka_unit_test(test_dialect_pod__takes_of_its_host_what_it_asks_as_a_whole),
+        cmocka_unit_test(test_dialect_node__has_the_host_that_is_allocatable),
         cmocka_unit_test(test_dialect_pod__is_finished_when_its_phase_says_so),
         cmocka_unit_test(test_dialect_pod__init_is_done_when_all_steps_ended_well),
         cmocka_unit_test(test_dialect_pod__carries_over_what_kubernetes_says),

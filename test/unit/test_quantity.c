@@ -211,6 +211,32 @@ static void test_quantity_parse_mib__says_what_would_be_right(void **state)
     assert_contains(err.text, "16Gi");
 }
 
+static void test_quantity_parse_milli__reads_cpu_and_rounds_up(void **state)
+{
+    static const struct good cases[] = {
+        {"2", 2000}, {"100m", 100}, {"0.5", 500},   {"1k", 1000000},
+        {"1n", 1},   {"0", 0},      {"1e1", 10000},
+    };
+    static const struct bad refused[] = {
+        {"-1", ERR_INVALID}, {"1e18", ERR_LIMIT}, {"x", ERR_INVALID}};
+
+    (void)state;
+    assert_good(quantity_parse_milli, cases, ARRAY_LEN(cases));
+    assert_bad(quantity_parse_milli, refused, ARRAY_LEN(refused));
+}
+
+static void test_quantity_parse_bytes__takes_plain_numbers_as_bytes(void **state)
+{
+    static const struct good cases[] = {
+        {"1048576", 1048576}, {"1Gi", 1073741824}, {"1M", 1000000}, {"1500m", 2}, {"0", 0},
+    };
+    static const struct bad refused[] = {{"-1", ERR_INVALID}, {"8Ei", ERR_LIMIT}};
+
+    (void)state;
+    assert_good(quantity_parse_bytes, cases, ARRAY_LEN(cases));
+    assert_bad(quantity_parse_bytes, refused, ARRAY_LEN(refused));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +249,8 @@ int main(void)
         cmocka_unit_test(test_quantity_parse_mib__refuses_what_it_cannot_book),
         cmocka_unit_test(test_quantity_parse_mib__refuses_few_decimal_bytes_as_ambiguous),
         cmocka_unit_test(test_quantity_parse_mib__says_what_would_be_right),
+        cmocka_unit_test(test_quantity_parse_milli__reads_cpu_and_rounds_up),
+        cmocka_unit_test(test_quantity_parse_bytes__takes_plain_numbers_as_bytes),
     };
 
     return cmocka_run_group_tests_name("quantity", tests, NULL, NULL);

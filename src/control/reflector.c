@@ -17,12 +17,15 @@
 #define LIST_PAGES_MAX 2000u     /* a million objects */
 #define LIST_MAX_MS 600000u      /* from the first page to the last, however it drips */
 #define ANSWER_WAIT_MS 60000u    /* for a status, and between bytes of a list */
+#define STREAM_SILENCE_MS 1000u /* a server that does not know streamed lists may just be silent */
+#define STREAM_MAX_MS 30000u
 #define WATCH_SILENCE_MS 150000u /* bookmarks come about once a minute */
 #define WATCH_SHORT_MS 1000u     /* a watch without events that ends sooner is a failure */
 #define WATCH_OVERTIME_MS 30000u /* beyond the time the server was given */
 #define WATCH_MIN_S 300u
 #define WATCH_MAX_S 600u
 #define STREAMS_BROKEN_MAX 2u /* then pages are tried */
+#define NO_ANSWER_WAIT_MAX_MS 1000u /* to ask whether a server is back costs it nothing */
 
 static const struct backoff_limits RETRY_LIMITS = {800, 30000, 120000};
 
@@ -92,6 +95,12 @@ void reflector_go_to(struct reflector *r, enum stage stage, uint64_t send_at_ms)
     r->exchange = r->exchange == IDLE ? IDLE : CANCELLING;
 }
 
+void reflector_list_in_pages(struct reflector *r, uint64_t now_ms)
+{
+    r->streams_broken = STREAMS_BROKEN_MAX;
+    reflector_go_to(r, LISTING, now_ms);
+}
+
 /* Something went wrong: wait, then go on with `stage`. */
 __attribute__((format(printf, 4, 5))) void reflector_fail(struct reflector *r, enum stage stage,
                                                           uint64_t now_ms, const char *format, ...)
@@ -102,6 +111,8 @@ __attribute__((format(printf, 4, 5))) void reflector_fail(struct reflector *r, e
 
     if (asked_ms > RETRY_LIMITS.longest_ms)
         asked_ms = RETRY_LIMITS.longest_ms;
+    if (r->status == 0 && wait_ms > NO_ANSWER_WAIT_MAX_MS)
+        wait_ms = NO_ANSWER_WAIT_MAX_MS;
     va_start(arguments, format);
     vsnprintf(r->counters.problem, sizeof r->counters.problem, format, arguments);
     va_end(arguments);
@@ -205,6 +216,8 @@ static void start(struct reflector *r, uint64_t now_ms, struct reflector_wish *o
 
 static uint64_t patience_ms(const struct reflector *r)
 {
+    if (r->stage == STREAMING && r->exchange == READING)
+        return STREAM_SILENCE_MS;
     return r->stage == WATCHING && r->exchange == READING ? WATCH_SILENCE_MS : ANSWER_WAIT_MS;
 }
 
@@ -212,6 +225,13 @@ static uint64_t patience_ms(const struct reflector *r)
 static bool is_unproven(const struct reflector *r)
 {
     return r->stage == WATCHING && r->exchange == READING && r->counters.problem[0] != '\0';
+}
+
+/* The first objects come without a pause, and their end is marked. */
+static bool is_no_streamed_list(const struct reflector *r, uint64_t now_ms)
+{
+    return r->stage == STREAMING && r->exchange == READING &&
+           (now_ms - r->heard_ms >= STREAM_SILENCE_MS || now_ms - r->sent_ms >= STREAM_MAX_MS);
 }
 
 /* Give up a request that is silent, or that the server should have ended. */
@@ -225,6 +245,8 @@ static void watch_the_clock(struct reflector *r, uint64_t now_ms)
         r->last_was_lost = true;
         reflector_fail(r, LISTING, now_ms, "list of %s: not complete after %u s",
                        reflector_resource(r), LIST_MAX_MS / 1000);
+    } else if (is_no_streamed_list(r, now_ms)) {
+        reflector_list_in_pages(r, now_ms);
     } else if (now_ms - r->heard_ms >= patience) {
         r->counters.stalls++;
         r->last_was_lost = true;
@@ -244,6 +266,8 @@ static uint64_t next_due_ms(const struct reflector *r)
 
     if (r->exchange == IDLE)
         return r->send_at_ms;
+    if (r->stage == STREAMING && r->exchange == READING && r->sent_ms + STREAM_MAX_MS < due_ms)
+        return r->sent_ms + STREAM_MAX_MS;
     if (is_unproven(r))
         return r->sent_ms + WATCH_SHORT_MS;
     if (r->stage != WATCHING && r->list_began_ms + LIST_MAX_MS < due_ms)

@@ -66,6 +66,12 @@ const char *reflector_resource(const struct reflector *reflector);
 /* Go on with `stage` at send_at_ms; a request that is still in flight is dropped. */
 void reflector_go_to(struct reflector *reflector, enum stage stage, uint64_t send_at_ms);
 
+/*
+ * What came is no streamed list, but may be a watch of a server that does not know the question:
+ * list at once, in pages.
+ */
+void reflector_list_in_pages(struct reflector *reflector, uint64_t now_ms);
+
 /* The list is complete, and the copy stands at `steal_version`. */
 void reflector_commit_list(struct reflector *reflector, char *steal_version);
 

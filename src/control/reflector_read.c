@@ -63,8 +63,7 @@ static void take_listed_object(struct reflector *r, struct kube_event *event, ui
     if (event->type == KUBE_BOOKMARK && event->initial_events_end && meta->resource_version[0])
         end_streamed_list(r, meta->resource_version);
     else if (event->type == KUBE_DELETED)
-        reflector_fail(r, LISTING, now_ms, "list of %s: an object was deleted within the stream",
-                       reflector_resource(r));
+        reflector_list_in_pages(r, now_ms);
     else if (event->type != KUBE_BOOKMARK)
         reflector_take_item(r, &event->object);
 }

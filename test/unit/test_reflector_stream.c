@@ -80,8 +80,7 @@ static void test_streamed_list__is_not_asked_for_again_from_a_server_that_cannot
 static void test_streamed_list__begins_anew_after_an_error_within(void **state)
 {
     static const char *const errors[] = {ERROR_EVENT("Expired", "410"),
-                                         ERROR_EVENT("TooManyRequests", "429"),
-                                         EVENT("DELETED", "a", "8")};
+                                         ERROR_EVENT("TooManyRequests", "429")};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
@@ -96,18 +95,64 @@ static void test_streamed_list__begins_anew_after_an_error_within(void **state)
     }
 }
 
-static void test_streamed_list__is_given_up_when_no_byte_comes_for_a_minute(void **state)
+static void expect_pages_at_once(struct story *story)
+{
+    assert_int_equal(next(story), REFLECTOR_CANCEL);
+    assert_int_equal(next(story), REFLECTOR_SEND);
+    assert_path(story, LIST_PATH);
+}
+
+/* Servers that do not know the question answer it as a watch: objects, and never an end. */
+static void test_streamed_list__that_falls_silent_is_replaced_by_pages_at_once(void **state)
 {
     AUTO(story_free) struct story *story = story_streaming();
 
     (void)state;
     answer_begins(story, 200);
     bytes(story, EVENT("ADDED", "a", "7"));
-    story->now_ms += 59999;
+    story->now_ms += 999;
     assert_int_equal(next(story), REFLECTOR_WAIT);
     story->now_ms++;
-    assert_int_equal(next(story), REFLECTOR_CANCEL);
-    assert_int_equal(counters(story)->stalls, 1);
+    expect_pages_at_once(story);
+}
+
+static void test_streamed_list__with_a_deletion_is_replaced_by_pages_at_once(void **state)
+{
+    AUTO(story_free) struct story *story = story_streaming();
+
+    (void)state;
+    answer_begins(story, 200);
+    bytes(story, EVENT("ADDED", "a", "7") EVENT("DELETED", "a", "8"));
+    expect_pages_at_once(story);
+}
+
+static void test_streamed_list__without_an_end_is_replaced_by_pages(void **state)
+{
+    AUTO(story_free) struct story *story = story_streaming();
+    uint64_t began_ms = story->now_ms;
+
+    (void)state;
+    answer_begins(story, 200);
+    while (story->now_ms < began_ms + 30000) {
+        bytes(story, EVENT("MODIFIED", "a", "7"));
+        assert_int_equal(next(story), REFLECTOR_WAIT);
+        story->now_ms += 500;
+    }
+    expect_pages_at_once(story);
+}
+
+static void test_list__of_a_server_that_is_away_is_asked_for_every_second(void **state)
+{
+    AUTO(story_free) struct story *story = story_streaming();
+
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        breaks(story, "refused");
+        assert_int_equal(next(story), REFLECTOR_WAIT);
+        assert_in_range(story->wait_until_ms, story->now_ms + 800, story->now_ms + 1000);
+        story->now_ms = story->wait_until_ms;
+        assert_int_equal(next(story), REFLECTOR_SEND);
+    }
 }
 
 static void test_relist__drops_the_watch_and_lists_at_once(void **state)
@@ -190,7 +235,10 @@ int main(void)
         cmocka_unit_test(test_streamed_list__that_breaks_twice_is_replaced_by_pages),
         cmocka_unit_test(test_streamed_list__is_not_asked_for_again_from_a_server_that_cannot),
         cmocka_unit_test(test_streamed_list__begins_anew_after_an_error_within),
-        cmocka_unit_test(test_streamed_list__is_given_up_when_no_byte_comes_for_a_minute),
+        cmocka_unit_test(test_streamed_list__that_falls_silent_is_replaced_by_pages_at_once),
+        cmocka_unit_test(test_streamed_list__with_a_deletion_is_replaced_by_pages_at_once),
+        cmocka_unit_test(test_streamed_list__without_an_end_is_replaced_by_pages),
+        cmocka_unit_test(test_list__of_a_server_that_is_away_is_asked_for_every_second),
         cmocka_unit_test(test_relist__drops_the_watch_and_lists_at_once),
         cmocka_unit_test(test_relist__begins_a_list_under_way_anew),
         cmocka_unit_test(test_relist__keeps_a_wait_that_a_failure_asked_for),

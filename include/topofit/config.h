@@ -17,6 +17,7 @@
 #include "topofit/decide.h"
 #include "topofit/error.h"
 #include "topofit/log.h"
+#include "topofit/rank.h"
 
 #define CONFIG_BYTES_MAX (1u << 20)
 #define CONFIG_KEYS_MAX 64
@@ -55,8 +56,9 @@ struct config {
     uint64_t topology_max_tier;
     enum unknown_topology topology_unknown;
     bool topology_least_damage;
-    enum packing_policy packing_device;
-    enum packing_policy packing_node;
+    enum packing_policy packing_policy;
+    enum device_order packing_device;
+    enum rank_scores packing_scores;
     enum log_level log_level;
     enum log_format log_format;
 

@@ -12,12 +12,14 @@
 #include "topofit/gputopo.h"
 #include "topofit/packing.h"
 #include "topofit/plan.h"
+#include "topofit/rank.h"
 
 /* What the configuration says about deciding; const after start. */
 struct decide_policy {
     struct topology_rule topology; /* mode TOPOLOGY_OFF switches gputopo off */
-    enum packing_policy device_packing;
-    enum packing_policy node_packing;
+    enum packing_policy packing;   /* unless the pod states its own */
+    enum device_order device_order;
+    enum rank_scores scores; /* of prioritize */
 };
 
 /* The defaults that docs/reference/configuration.md documents. */
@@ -26,6 +28,10 @@ struct decide_policy decide_policy_default(void);
 /* The rule for one pod: what it demands, else the policy. Off in the policy stays off. */
 struct topology_rule decide_topology_rule(const struct decide_policy *policy,
                                           const struct request *request);
+
+/* The policy for one pod: what it asks for, else the configured one. */
+enum packing_policy decide_packing(const struct decide_policy *policy,
+                                   const struct request *request);
 
 /* Devices tried at most in one search for a combination of a pod's asks on one node. */
 #define DECIDE_TRIALS_MAX 20000
@@ -54,5 +60,9 @@ struct topology_rule decide_topology_rule(const struct decide_policy *policy,
 void decide_node(const struct node *node, const struct node_use *use, const struct request *request,
                  const struct decide_policy *policy, struct gputopo_memo *memo, struct plan *plan,
                  struct verdict *verdict);
+
+/* What is in use once a plan is carried out. Modes and the like stay as they are: for counting. */
+void decide_use_after(const struct node *node, const struct node_use *use,
+                      const struct request *request, const struct plan *plan, struct node_use *out);
 
 #endif

@@ -94,6 +94,18 @@ void gputopo_choose(const struct topology_question *question, const struct topol
                     struct gputopo_memo *memo, struct topology_choice *out);
 
 /*
+ * How many of the good groups that idle devices can form are lost when some are taken, as one
+ * number to compare: groups of 8 within tier 0 count most, then those within tier 1, then the same
+ * for 4 and for 2. Up to 7 of each kind are told apart. 0 = none is lost.
+ *
+ * before, after  the idle devices; after is a subset of before. A lower bound where more than 16
+ *                devices are so wired that a limit of the search is hit.
+ */
+#define TOPOLOGY_GROUPS_LOST_BITS 18
+uint32_t gputopo_groups_lost(const struct peer_graph *graph, enum topology_source source,
+                             device_mask before, device_mask after);
+
+/*
  * How good a set is, in 0..100 of the best set of that size which the whole graph could form:
  * the bottleneck's share when the tiers are equal, 0 when the tier is worse. 100 for one device.
  */

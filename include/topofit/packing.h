@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packing - how full devices and nodes are, and whether full or empty is preferred.
+ * packing - how full devices and nodes are, and what is preferred.
  *
  * Pure: no I/O, no clock, no allocation.
  */
 #ifndef TOPOFIT_PACKING_H
 #define TOPOFIT_PACKING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "topofit/grant.h"
 #include "topofit/node.h"
+#include "topofit/packing_policy.h"
 
-enum packing_policy {
-    PACKING_BINPACK = 0, /* fill what is in use first */
-    PACKING_SPREAD,      /* use what is idle first */
+/* Which devices of a node are taken first. */
+enum device_order {
+    DEVICES_AUTO = 0, /* as the policy goes: spread spreads, the others fill */
+    DEVICES_BINPACK,  /* those in use */
+    DEVICES_SPREAD,   /* those that are idle */
 };
 
 /*
@@ -23,12 +27,9 @@ enum packing_policy {
  */
 uint16_t packing_device_load_per_mille(const struct device *device, const struct device_use *use);
 
-/* How welcome a load is under a policy, 0..1000, higher is better. */
-uint16_t packing_preference(uint16_t load_per_mille, enum packing_policy policy);
-
-/* Preference of each device under a policy, 0..1000, higher is better. out has device_count. */
-void packing_preferences(const struct node *node, const struct node_use *use,
-                         enum packing_policy policy, uint16_t *out);
+/* How welcome each device is, 0..1000, higher is better: the fuller or, spreading, the emptier. */
+void packing_preferences(const struct node *node, const struct node_use *use, bool spreads,
+                         uint16_t out[DEVICE_MAX]);
 
 /* Mean load of the devices in a mask, in 0..1000; 0 for an empty mask. */
 uint16_t packing_node_load_per_mille(const struct node *node, const struct node_use *use,

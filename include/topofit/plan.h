@@ -23,6 +23,7 @@ struct plan {
     uint8_t quality_0_100;   /* link quality relative to the best this node could ever give */
     uint8_t broken;          /* idle devices of which it takes a fraction */
     uint16_t load_per_mille; /* of the node's devices of the classes asked for, after placing */
+    uint32_t groups_lost;    /* gputopo_groups_lost() by its whole devices; 0 with topology off */
 };
 
 /*

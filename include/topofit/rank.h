@@ -1,39 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rank - one order over the kept nodes, and its scores for kube-scheduler.
+ * rank - scores of the kept nodes for kube-scheduler.
  *
- * Pure: no I/O, no clock. kube-scheduler breaks ties at random, so exactly one node gets the
- * highest score.
+ * Pure: no I/O, no clock, no allocation. kube-scheduler breaks ties at random, so exactly one node
+ * gets the highest score.
  */
 #ifndef TOPOFIT_RANK_H
 #define TOPOFIT_RANK_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "topofit/peers.h"
-
 #define RANK_SCORE_MAX 10 /* source: kube-scheduler extender/v1 MaxExtenderPriority */
+
+enum rank_scores {
+    RANK_WINNER = 0, /* the best node alone gets 10 */
+    RANK_GRADED,     /* each its grade: other plugins of the scheduler have a say */
+};
 
 struct ranked_node {
     const char *name; /* borrowed */
-    bool kept;        /* has a plan; others score 0 */
-    enum tier tier;
-    uint8_t quality_0_100;
-    uint8_t broken;             /* idle devices a fraction breaks; 0 where that is welcome */
-    uint16_t packing_per_mille; /* packing_preference() of its load */
-    int score_0_10;             /* written by rank_nodes */
+    uint64_t merit;   /* more is better; 0: not kept */
+    int grade_1_10;   /* how good in itself; for RANK_GRADED */
+    int score_0_10;   /* written by rank_nodes */
 };
 
 /*
- * Score nodes 0..10: the best kept node alone gets 10, the other kept nodes 1..9 by their place in
- * the order, refused nodes 0. A better node never scores below a worse one, and nodes that differ
- * in nothing but their name score alike (but for the one winner).
+ * Score nodes 0..10; refused ones get 0.
  *
- * order  [count] the nodes; sorted in place, best first: worst tier, then link quality, then
- *        broken idle devices, then packing, then name.
+ * RANK_WINNER: the best node gets 10, of equally good ones the first by name. The others get 9..1
+ * by how many are better. A better node never scores below a worse one, and equally good ones score
+ * alike, but for the winner.
+ *
+ * scratch  [count]; its contents are lost.
  */
-void rank_nodes(struct ranked_node **order, size_t count);
+void rank_nodes(struct ranked_node *nodes, size_t count, enum rank_scores scores,
+                uint64_t *scratch);
+
+/* For sorting: the best first; equally good ones by name. */
+int rank_compare(const struct ranked_node *a, const struct ranked_node *b);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "topofit/device_class.h"
 #include "topofit/isolation_mode.h"
+#include "topofit/packing_policy.h"
 #include "topofit/peers.h"
 
 #define REQUEST_CONTAINERS_MAX 64 /* containers of one pod that are looked at */
@@ -83,8 +84,14 @@ struct word_list {
  */
 bool word_list_add(struct word_list *list, const char *word);
 
+struct word_list word_list_copy(const struct word_list *list);
+void word_list_clear(struct word_list *list);
+
 /* Is the word in the list, case aside? */
 bool word_list_has(const struct word_list *list, const char *word);
+
+/* Has the text the words of one of the list's items? */
+bool word_list_describes(const struct word_list *list, const char *text);
 
 /* "a, b, c", cut to fit text[size]; "" for an empty list. */
 void word_list_join(const struct word_list *list, char *text, size_t size);
@@ -95,6 +102,8 @@ struct request {
     struct ask *asks; /* in container order */
     size_t ask_count;
     struct topology_demand topology;
+    bool has_packing; /* stated; else the configuration's counts */
+    enum packing_policy packing;
     enum isolation_mode isolation;                 /* ISOLATION_NONE = not stated */
     struct word_list use_devices, avoid_devices;   /* device ids; an empty list says nothing */
     struct word_list use_products, avoid_products; /* words of product names; the same */

@@ -203,6 +203,34 @@ static void republish_hosts(struct cluster *cluster, const struct pod *named,
         cluster_republish(cluster, after->node);
 }
 
+/* --- the workload ---------------------------------------------------------------------------- */
+
+static void tally(struct cluster *cluster, const struct pod *pod)
+{
+    if (cluster->tally != NULL && !pod->finished)
+        workload_tally_add(cluster->tally, &pod->request, pod->host);
+}
+
+static void summarise_workload(struct cluster *cluster)
+{
+    if (cluster->tally == NULL || !workload_tally_has_news(cluster->tally))
+        return;
+    workload_unref(cluster->workload);
+    cluster->workload = workload_tally_summary(cluster->tally);
+    snapshot_unref(steal_ptr(&cluster->current));
+}
+
+void cluster_set_workload(struct cluster *cluster, struct workload *steal_workload)
+{
+    LOCK(cluster);
+    workload_tally_free(steal_ptr(&cluster->tally));
+    workload_unref(cluster->workload);
+    cluster->workload = steal_workload;
+    snapshot_unref(steal_ptr(&cluster->current));
+}
+
+/* --- pods ------------------------------------------------------------------------------------ */
+
 /* The maps are asked as seldom as can be: a list puts hundreds of thousands of pods. */
 static void put_pod(struct cluster *cluster, struct pod *steal_pod)
 {
@@ -230,7 +258,10 @@ static void put_pod(struct cluster *cluster, struct pod *steal_pod)
 void cluster_put_pod(struct cluster *cluster, struct pod *steal_pod)
 {
     LOCK(cluster);
+    if (map_get(cluster->pods_by_uid, steal_pod->uid) == NULL)
+        tally(cluster, steal_pod);
     put_pod(cluster, steal_pod);
+    summarise_workload(cluster);
 }
 
 void cluster_remove_pod(struct cluster *cluster, const char *namespace, const char *name,
@@ -364,6 +395,9 @@ void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t cou
 {
     struct cluster *listed = cluster_new(&cluster->key); /* knows no nodes, so it sums nothing */
 
+    /* The first list shows who runs here; later ones show nobody who did not come by the watch. */
+    for (size_t i = 0; i < count && !cluster_is_synced(cluster); i++)
+        tally(listed, pods[i]);
     for (size_t i = 0; i < count; i++)
         put_pod(listed, pods[i]);
     pthread_mutex_lock(&cluster->lock);
@@ -373,7 +407,10 @@ void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t cou
     SWAP(cluster->ledger, listed->ledger);
     SWAP(cluster->host_loads, listed->host_loads);
     cluster_republish_all(cluster);
+    if (!cluster->pods_listed)
+        SWAP(cluster->tally, listed->tally);
     cluster->pods_listed = true;
+    summarise_workload(cluster);
     pthread_mutex_unlock(&cluster->lock);
     cluster_free(listed);
 }

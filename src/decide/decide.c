@@ -17,9 +17,23 @@ struct decide_policy decide_policy_default(void)
                      .max_tier = TIER_NUMA,
                      .unknown = UNKNOWN_AS_WORST,
                      .least_damage = true},
-        .device_packing = PACKING_BINPACK,
-        .node_packing = PACKING_BINPACK,
+        .packing = PACKING_PACK,
+        .device_order = DEVICES_AUTO,
+        .scores = RANK_WINNER,
     };
+}
+
+enum packing_policy decide_packing(const struct decide_policy *policy,
+                                   const struct request *request)
+{
+    return request->has_packing ? request->packing : policy->packing;
+}
+
+static bool spreads_devices(const struct decide_policy *policy, const struct request *request)
+{
+    if (policy->device_order == DEVICES_AUTO || request->has_packing)
+        return decide_packing(policy, request) == PACKING_SPREAD;
+    return policy->device_order == DEVICES_SPREAD;
 }
 
 struct topology_rule decide_topology_rule(const struct decide_policy *policy,
@@ -78,7 +92,7 @@ static void ask_question(const struct problem *problem, const struct plan *plan,
     const struct ask *wanted = &problem->request->asks[ask];
     device_mask reuse = draft_reusable(problem, plan, ask) & candidates;
     bool enough = mask_count(reuse) >= wanted->count;
-    bool spreads = problem->policy->device_packing == PACKING_SPREAD &&
+    bool spreads = spreads_devices(problem->policy, problem->request) &&
                    !ask_is_whole(problem->request, wanted);
 
     *out = (struct topology_question){
@@ -153,8 +167,8 @@ static device_mask place(const struct problem *problem, size_t ask, struct plan 
         own[i] = draft_own_beside(problem, plan, &ask, i);
     fit = gpufit_candidates(&wanted, own, verdict);
     if (verdict->reason == REASON_OK) {
-        packing_preferences(problem->node, problem->use, problem->policy->device_packing,
-                            preference);
+        packing_preferences(problem->node, problem->use,
+                            spreads_devices(problem->policy, problem->request), preference);
         ask_question(problem, plan, ask, fit.candidates, &question);
         question.preference = preference;
         set = problem->rule.mode == TOPOLOGY_OFF
@@ -168,17 +182,25 @@ static device_mask place(const struct problem *problem, size_t ask, struct plan 
 
 /* --- the node -------------------------------------------------------------------------------- */
 
+static void add_plan(const struct problem *problem, const struct plan *plan, struct node_use *use)
+{
+    for (unsigned i = 0; i < problem->node->device_count; i++) {
+        struct own_use own = draft_own_beside(problem, plan, NULL, i);
+
+        use->devices[i].memory_mib += own.memory_mib;
+        use->devices[i].cores += own.cores;
+        use->devices[i].slots = (uint16_t)(use->devices[i].slots + own.slots);
+    }
+}
+
 /* Load of the devices of the classes asked for, with the plan in place. */
 static uint16_t load_after(const struct problem *problem, const struct plan *plan)
 {
     struct node_use after = *problem->use;
     device_mask counted = 0;
 
+    add_plan(problem, plan, &after);
     for (unsigned i = 0; i < problem->node->device_count; i++) {
-        struct own_use own = draft_own_beside(problem, plan, NULL, i);
-
-        after.devices[i].memory_mib += own.memory_mib;
-        after.devices[i].cores += own.cores;
         for (size_t a = 0; a < problem->request->ask_count; a++) {
             if (problem->request->asks[a].class == problem->node->devices[i].class)
                 counted |= mask_of(i);
@@ -201,6 +223,25 @@ static uint8_t count_broken(const struct problem *problem, const struct plan *pl
             broken &= ~mask_of(i);
     }
     return (uint8_t)mask_count(broken);
+}
+
+/* Fractions are taken where devices are in use already; which idle one they break hardly matters.
+ */
+static uint32_t count_lost_groups(const struct problem *problem, const struct plan *plan)
+{
+    device_mask idle = 0, whole = 0;
+
+    if (problem->rule.mode == TOPOLOGY_OFF)
+        return 0;
+    for (size_t a = 0; a < problem->request->ask_count; a++) {
+        if (ask_is_whole(problem->request, &problem->request->asks[a]))
+            whole |= plan->sets[a];
+    }
+    for (unsigned i = 0; i < problem->node->device_count; i++) {
+        if (problem->use->devices[i].slots == 0 && problem->node->devices[i].healthy)
+            idle |= mask_of(i);
+    }
+    return gputopo_groups_lost(problem->node->graph, problem->rule.source, idle, idle & ~whole);
 }
 
 /* --- all asks -------------------------------------------------------------------------------- */
@@ -389,5 +430,16 @@ void decide_node(const struct node *node, const struct node_use *use, const stru
     }
     draft.load_per_mille = load_after(&problem, &draft);
     draft.broken = count_broken(&problem, &draft);
+    draft.groups_lost = count_lost_groups(&problem, &draft);
     *plan = draft;
+}
+
+void decide_use_after(const struct node *node, const struct node_use *use,
+                      const struct request *request, const struct plan *plan, struct node_use *out)
+{
+    struct problem problem = {.node = node, .use = use, .request = request};
+
+    draft_prepare(&problem);
+    *out = *use;
+    add_plan(&problem, plan, out);
 }

@@ -19,15 +19,6 @@ static enum reason check_device_itself(const struct device *device, const struct
     return REASON_OK;
 }
 
-static bool lists_product(const struct word_list *list, const char *product)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (text_has_words(product, list->items[i]))
-            return true;
-    }
-    return false;
-}
-
 static enum reason check_selection(const struct device *device, const struct request *request)
 {
     const char *product = device->product->chars;
@@ -36,9 +27,9 @@ static enum reason check_selection(const struct device *device, const struct req
         return REASON_NOT_SELECTED;
     if (word_list_has(&request->avoid_devices, device->id))
         return REASON_NOT_SELECTED;
-    if (request->use_products.count > 0 && !lists_product(&request->use_products, product))
+    if (request->use_products.count > 0 && !word_list_describes(&request->use_products, product))
         return REASON_PRODUCT;
-    if (lists_product(&request->avoid_products, product))
+    if (word_list_describes(&request->avoid_products, product))
         return REASON_PRODUCT;
     return REASON_OK;
 }

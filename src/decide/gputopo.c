@@ -85,6 +85,44 @@ void gputopo_choose(const struct topology_question *question, const struct topol
     out->satisfied = is_allowed(rule, out->tier);
 }
 
+#define LOST_BITS 3 /* for each kind of group */
+#define LOST_MAX ((1u << LOST_BITS) - 1)
+static_assert(TOPOLOGY_GROUPS_LOST_BITS == GPUTOPO_GROUP_KINDS * LOST_BITS, "bits for each kind");
+
+static void count_groups(const struct peer_graph *graph, enum topology_source source,
+                         device_mask devices, unsigned out[GPUTOPO_GROUP_KINDS])
+{
+    const struct topology_question question = {
+        .graph = graph, .candidates = devices, .idle = devices, .count = 1};
+    struct gputopo_budget ties =
+        budget(mask_count(devices) <= GPUTOPO_EXACT_MAX, TIE_STEPS_MAX, TIE_STEPS_SHARE);
+    struct gputopo_groups groups;
+    struct gputopo_field field;
+
+    gputopo_field_fill(&field, &question, source);
+    gputopo_groups_init(&groups, &field, &ties);
+    for (unsigned kind = 0; kind < GPUTOPO_GROUP_KINDS; kind++)
+        out[kind] = gputopo_groups_count(&groups, kind, mask_below(field.n), &ties);
+}
+
+uint32_t gputopo_groups_lost(const struct peer_graph *graph, enum topology_source source,
+                             device_mask before, device_mask after)
+{
+    unsigned had[GPUTOPO_GROUP_KINDS], has[GPUTOPO_GROUP_KINDS];
+    uint32_t lost = 0;
+
+    if (before == after)
+        return 0;
+    count_groups(graph, source, before, had);
+    count_groups(graph, source, after, has);
+    for (unsigned kind = 0; kind < GPUTOPO_GROUP_KINDS; kind++) {
+        unsigned fewer = had[kind] > has[kind] ? had[kind] - has[kind] : 0;
+
+        lost = lost << LOST_BITS | (fewer < LOST_MAX ? fewer : LOST_MAX);
+    }
+    return lost;
+}
+
 uint8_t gputopo_quality(const struct peer_graph *graph, const struct topology_rule *rule,
                         const struct topology_choice *choice, unsigned count,
                         struct gputopo_memo *memo)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packing - how full devices and nodes are, and whether full or empty is preferred. */
+/* packing - how full devices and nodes are, and what is preferred. */
 #include "topofit/packing.h"
 
 #define FULL_PER_MILLE 1000
@@ -20,17 +20,14 @@ uint16_t packing_device_load_per_mille(const struct device *device, const struct
     return memory > cores ? memory : cores;
 }
 
-uint16_t packing_preference(uint16_t load_per_mille, enum packing_policy policy)
+void packing_preferences(const struct node *node, const struct node_use *use, bool spreads,
+                         uint16_t out[DEVICE_MAX])
 {
-    return policy == PACKING_BINPACK ? load_per_mille : (uint16_t)(FULL_PER_MILLE - load_per_mille);
-}
+    for (unsigned i = 0; i < node->device_count; i++) {
+        uint16_t load = packing_device_load_per_mille(&node->devices[i], &use->devices[i]);
 
-void packing_preferences(const struct node *node, const struct node_use *use,
-                         enum packing_policy policy, uint16_t *out)
-{
-    for (unsigned i = 0; i < node->device_count; i++)
-        out[i] = packing_preference(
-            packing_device_load_per_mille(&node->devices[i], &use->devices[i]), policy);
+        out[i] = spreads ? (uint16_t)(FULL_PER_MILLE - load) : load;
+    }
 }
 
 uint16_t packing_node_load_per_mille(const struct node *node, const struct node_use *use,

@@ -1,72 +1,154 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank - one order over the kept nodes, and its scores for kube-scheduler. */
+/* rank - scores of the kept nodes for kube-scheduler. */
 #include "topofit/rank.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define SCORE_RUNNER_UP 9
 #define SCORE_LAST_KEPT 1
+#define STEPS (SCORE_RUNNER_UP - SCORE_LAST_KEPT)
 
-/* Negative when a is better; 0 when they differ in nothing but their name. */
-static int compare_worth(const struct ranked_node *a, const struct ranked_node *b)
+int rank_compare(const struct ranked_node *a, const struct ranked_node *b)
 {
-    if (a->kept != b->kept)
-        return a->kept ? -1 : 1;
-    if (a->tier != b->tier)
-        return a->tier < b->tier ? -1 : 1;
-    if (a->quality_0_100 != b->quality_0_100)
-        return a->quality_0_100 > b->quality_0_100 ? -1 : 1;
-    if (a->broken != b->broken)
-        return a->broken < b->broken ? -1 : 1;
-    if (a->packing_per_mille != b->packing_per_mille)
-        return a->packing_per_mille > b->packing_per_mille ? -1 : 1;
-    return 0;
+    if (a->merit != b->merit)
+        return a->merit > b->merit ? -1 : 1;
+    return strcmp(a->name, b->name);
 }
 
-static int compare(const void *a, const void *b)
-{
-    const struct ranked_node *x = *(struct ranked_node *const *)a;
-    const struct ranked_node *y = *(struct ranked_node *const *)b;
-    int worth = compare_worth(x, y);
+/* --- places without sorting ------------------------------------------------------------------- */
 
-    return worth != 0 ? worth : strcmp(x->name, y->name);
+/* A part of an array, and which of its places are wanted: steps first to last, see place_of(). */
+struct part {
+    uint64_t *values;
+    size_t low, high; /* positions, high excluded */
+};
+
+static void swap(uint64_t *a, uint64_t *b)
+{
+    uint64_t value = *a;
+
+    *a = *b;
+    *b = value;
 }
 
-/* How many different worths the kept nodes have. */
-static size_t count_classes(struct ranked_node **order, size_t kept)
+/* Greater values than `pivot` to the front, lesser ones to the back; those equal are in between. */
+static void split(const struct part *part, uint64_t pivot, size_t *first_equal, size_t *end_equal)
 {
-    size_t classes = kept > 0;
+    uint64_t *values = part->values;
+    size_t front = part->low, back = part->high;
 
-    for (size_t i = 1; i < kept; i++)
-        classes += compare_worth(order[i - 1], order[i]) != 0;
-    return classes;
-}
-
-static void score(struct ranked_node **order, size_t kept)
-{
-    size_t classes = count_classes(order, kept);
-    size_t span = classes > 1 ? classes - 1 : 1;
-    size_t class = 0;
-
-    for (size_t i = 0; i < kept; i++) {
-        class += i > 0 && compare_worth(order[i - 1], order[i]) != 0;
-        order[i]->score_0_10 =
-            SCORE_RUNNER_UP - (int)(class * (SCORE_RUNNER_UP - SCORE_LAST_KEPT) / span);
+    for (size_t i = part->low; i < back;) {
+        if (values[i] > pivot)
+            swap(&values[i++], &values[front++]);
+        else if (values[i] < pivot)
+            swap(&values[i], &values[--back]);
+        else
+            i++;
     }
-    if (kept > 0)
-        order[0]->score_0_10 = RANK_SCORE_MAX;
+    *first_equal = front;
+    *end_equal = back;
 }
 
-void rank_nodes(struct ranked_node **order, size_t count)
+static uint64_t middle_of(uint64_t a, uint64_t b, uint64_t c)
 {
+    if ((a < b) == (b < c))
+        return b;
+    return (a < b) == (c < a) ? a : c;
+}
+
+/* Put the value that belongs at `place` in descending order there; greater ones come before it. */
+static void settle(struct part part, size_t place)
+{
+    while (part.high - part.low > 1) {
+        size_t middle = part.low + (part.high - part.low) / 2, first_equal, end_equal;
+        uint64_t pivot =
+            middle_of(part.values[part.low], part.values[middle], part.values[part.high - 1]);
+
+        split(&part, pivot, &first_equal, &end_equal);
+        if (place < first_equal)
+            part.high = first_equal;
+        else if (place >= end_equal)
+            part.low = end_equal;
+        else
+            return;
+    }
+}
+
+/* So many nodes must be better for a score to sink by `step`, less one. */
+static size_t place_of(size_t kept, unsigned step)
+{
+    return (step * (kept - 1) + STEPS - 1) / STEPS - 1;
+}
+
+/* limits[step - 1]: a merit below it has sunk by `step`. The middle ones first: they halve the
+ * work.
+ */
+static void find_limits(uint64_t *merits, size_t kept, uint64_t limits[STEPS])
+{
+    static const struct {
+        unsigned step, after, before; /* places of these steps are settled; 0 and STEPS + 1: none */
+    } order[STEPS] = {{4, 0, 9}, {2, 0, 4}, {6, 4, 9}, {1, 0, 2},
+                      {3, 2, 4}, {5, 4, 6}, {7, 6, 9}, {8, 7, 9}};
+
+    for (unsigned i = 0; i < STEPS; i++) {
+        size_t place = place_of(kept, order[i].step);
+        struct part part = {
+            .values = merits,
+            .low = order[i].after > 0 ? place_of(kept, order[i].after) : 0,
+            .high = order[i].before <= STEPS ? place_of(kept, order[i].before) + 1 : kept,
+        };
+
+        settle(part, place);
+        limits[order[i].step - 1] = merits[place];
+    }
+}
+
+/* --- scores ----------------------------------------------------------------------------------- */
+
+static const struct ranked_node *best_of(const struct ranked_node *nodes, size_t count)
+{
+    const struct ranked_node *best = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (nodes[i].merit > 0 && (best == NULL || rank_compare(&nodes[i], best) < 0))
+            best = &nodes[i];
+    }
+    return best;
+}
+
+static int score_by_place(uint64_t merit, const uint64_t limits[STEPS])
+{
+    int score = SCORE_RUNNER_UP;
+
+    for (unsigned i = 0; i < STEPS; i++)
+        score -= merit < limits[i];
+    return score;
+}
+
+static void score_by_places(struct ranked_node *nodes, size_t count, uint64_t *scratch)
+{
+    const struct ranked_node *best = best_of(nodes, count);
+    uint64_t limits[STEPS] = {0};
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        order[i]->score_0_10 = 0;
-        kept += order[i]->kept;
+        if (nodes[i].merit > 0)
+            scratch[kept++] = nodes[i].merit;
     }
-    if (count > 0)
-        qsort(order, count, sizeof *order, compare);
-    score(order, kept);
+    if (kept > 1)
+        find_limits(scratch, kept, limits);
+    for (size_t i = 0; i < count; i++) {
+        if (&nodes[i] == best)
+            nodes[i].score_0_10 = RANK_SCORE_MAX;
+        else if (nodes[i].merit > 0)
+            nodes[i].score_0_10 = score_by_place(nodes[i].merit, limits);
+    }
+}
+
+void rank_nodes(struct ranked_node *nodes, size_t count, enum rank_scores scores, uint64_t *scratch)
+{
+    for (size_t i = 0; i < count; i++)
+        nodes[i].score_0_10 = scores == RANK_GRADED && nodes[i].merit > 0 ? nodes[i].grade_1_10 : 0;
+    if (scores == RANK_WINNER)
+        score_by_places(nodes, count, scratch);
 }

@@ -47,6 +47,12 @@ static void set_isolation(struct request *request, int value)
     request->isolation = (enum isolation_mode)value;
 }
 
+static void set_packing(struct request *request, int value)
+{
+    request->has_packing = true;
+    request->packing = (enum packing_policy)value;
+}
+
 static const struct choice choices[] = {
     {"topofit.io/topology",
      "hard, soft or off",
@@ -67,6 +73,12 @@ static const struct choice choices[] = {
       {"partitioned", ISOLATION_PARTITIONED},
       {"shared", ISOLATION_SHARED}},
      set_isolation},
+    {"topofit.io/packing-policy",
+     "pack, spread or topology-first",
+     {{"pack", PACKING_PACK},
+      {"spread", PACKING_SPREAD},
+      {"topology-first", PACKING_TOPOLOGY_FIRST}},
+     set_packing},
 };
 
 static void read_choice(const struct choice *choice, const char *value, struct request *request)
@@ -135,6 +147,7 @@ static const char *const annotations[] = {
     "topofit.io/topology-max-tier",
     "topofit.io/topology-source",
     "topofit.io/isolation",
+    "topofit.io/packing-policy",
     "topofit.io/use-devices",
     "topofit.io/avoid-devices",
     "topofit.io/use-products",

@@ -410,8 +410,9 @@ struct decide_policy config_policy(const struct config *config)
                      .max_tier = (enum tier)config->topology_max_tier,
                      .unknown = config->topology_unknown,
                      .least_damage = config->topology_least_damage},
-        .device_packing = config->packing_device,
-        .node_packing = config->packing_node,
+        .packing = config->packing_policy,
+        .device_order = config->packing_device,
+        .scores = config->packing_scores,
     };
 }
 

@@ -16,8 +16,13 @@ static const struct word source_words[] = {
     {"auto", SOURCE_AUTO}, {"vendor", SOURCE_VENDOR}, {"numa", SOURCE_NUMA}, {0}};
 static const struct word unknown_words[] = {
     {"treat-as-worst", UNKNOWN_AS_WORST}, {"reject", UNKNOWN_REJECT}, {0}};
-static const struct word packing_words[] = {
-    {"binpack", PACKING_BINPACK}, {"spread", PACKING_SPREAD}, {0}};
+static const struct word policy_words[] = {{"pack", PACKING_PACK},
+                                           {"spread", PACKING_SPREAD},
+                                           {"topology-first", PACKING_TOPOLOGY_FIRST},
+                                           {0}};
+static const struct word device_words[] = {
+    {"auto", DEVICES_AUTO}, {"binpack", DEVICES_BINPACK}, {"spread", DEVICES_SPREAD}, {0}};
+static const struct word score_words[] = {{"winner", RANK_WINNER}, {"graded", RANK_GRADED}, {0}};
 static const struct word level_words[] = {{"debug", LOG_LEVEL_DEBUG},
                                           {"info", LOG_LEVEL_INFO},
                                           {"warn", LOG_LEVEL_WARN},
@@ -95,10 +100,12 @@ const struct key config_keys[] = {
      "hard mode on nodes that report neither links nor NUMA"},
     {"topology.leastDamage", KEY_BOOL, AT(topology_least_damage), "true", 0, 0, NULL,
      "a single GPU is taken where the rest loses least"},
-    {"packing.device", KEY_CHOICE, AT(packing_device), "binpack", 0, 0, packing_words,
-     "which GPUs of a node to fill first"},
-    {"packing.node", KEY_CHOICE, AT(packing_node), "binpack", 0, 0, packing_words,
-     "which nodes to fill first"},
+    {"packing.policy", KEY_CHOICE, AT(packing_policy), "pack", 0, 0, policy_words,
+     "which node is best of those that meet a pod's demands alike"},
+    {"packing.device", KEY_CHOICE, AT(packing_device), "auto", 0, 0, device_words,
+     "which GPUs of a node to fill first; auto: as the policy goes"},
+    {"packing.scores", KEY_CHOICE, AT(packing_scores), "winner", 0, 0, score_words,
+     "winner: the best node alone gets 10; graded: by quality, for others to have a say"},
     {"log.level", KEY_CHOICE, AT(log_level), "info", 0, 0, level_words,
      "least level that is written"},
     {"log.format", KEY_CHOICE, AT(log_format), "text", 0, 0, format_words, "form of log lines"},

@@ -75,6 +75,8 @@ void call_node(struct extender *extender, const struct call *call, size_t i,
     state = snapshot_find(call->snapshot, out->name);
     if (call->args.has_nodes)
         given = dialect_node(&call->args.nodes[i], extender->classes);
+    if (state != NULL)
+        out->host_used = state->host_used;
     if (state != NULL && (given == NULL || node_equal(given, state->node))) {
         out->node = node_ref(state->node);
         out->use = state->use;
@@ -109,17 +111,23 @@ void call_decide(struct extender *extender, const struct call *call,
                     extender->memo, plan, verdict);
 }
 
-struct ranked_node call_rank(const struct extender *extender, const char *name,
+struct ranked_node call_rank(const struct extender *extender, const struct workload *workload,
+                             const struct pod *pod, const struct called_node *called,
                              const struct plan *plan)
 {
-    enum packing_policy policy = extender->options.policy.node_packing;
+    enum packing_policy packing = decide_packing(&extender->options.policy, &pod->request);
+    struct ranked_node ranked = {.name = called->name};
+    struct worth worth;
 
-    return (struct ranked_node){
-        .name = name,
-        .kept = true,
-        .tier = plan->tier,
-        .quality_0_100 = plan->quality_0_100,
-        .broken = policy == PACKING_BINPACK ? plan->broken : 0,
-        .packing_per_mille = packing_preference(plan->load_per_mille, policy),
-    };
+    worth_of(&(struct worth_question){.node = called->node,
+                                      .use = &called->use,
+                                      .host_used = called->host_used,
+                                      .request = &pod->request,
+                                      .host = pod->host,
+                                      .plan = plan,
+                                      .workload = workload},
+             &worth);
+    ranked.merit = worth_merit(&worth, packing);
+    ranked.grade_1_10 = worth_grade_1_10(&worth, &pod->request, packing);
+    return ranked;
 }

@@ -9,6 +9,7 @@
 #include "topofit/extender.h"
 #include "topofit/extender_json.h"
 #include "topofit/rank.h"
+#include "topofit/worth.h"
 
 /* One call being answered. */
 struct call {
@@ -38,6 +39,7 @@ struct called_node {
     const char *name;  /* borrowed from the call */
     struct node *node; /* a reference, or NULL: not known */
     struct node_use use;
+    struct host_amounts host_used;
 };
 
 /* The node at position i, from the picture or from the request itself. Clear it afterwards. */
@@ -49,8 +51,9 @@ void called_node_clear(struct called_node *called);
 void call_decide(struct extender *extender, const struct call *call,
                  const struct called_node *called, struct plan *plan, struct verdict *verdict);
 
-/* What rank compares of a plan, under the packing policy. */
-struct ranked_node call_rank(const struct extender *extender, const char *name,
+/* How good a node is for a pod that is planned there. */
+struct ranked_node call_rank(const struct extender *extender, const struct workload *workload,
+                             const struct pod *pod, const struct called_node *called,
                              const struct plan *plan);
 
 #endif

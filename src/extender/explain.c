@@ -17,6 +17,9 @@
 /* One node's answer. */
 struct row {
     struct ranked_node ranked;
+    bool kept;
+    enum tier tier;
+    unsigned quality_0_100;
     const struct node_state *state; /* borrowed from the snapshot */
     struct verdict verdict;
     struct allocation allocation; /* when kept */
@@ -25,8 +28,7 @@ struct row {
 struct explanation {
     struct pod *pod;
     struct snapshot *snapshot;
-    struct row *rows;           /* [snapshot->count] */
-    struct ranked_node **order; /* [snapshot->count] best first; the first member of a row */
+    struct row *rows; /* [snapshot->count] best first */
     size_t kept;
 };
 
@@ -35,30 +37,56 @@ static void explanation_clear(struct explanation *explanation)
     for (size_t i = 0; explanation->rows != NULL && i < explanation->snapshot->count; i++)
         allocation_clear(&explanation->rows[i].allocation);
     free(explanation->rows);
-    free(explanation->order);
     snapshot_unref(explanation->snapshot);
     pod_unref(explanation->pod);
 }
 
-static void explain_node(struct extender *extender, const struct request *request, struct row *row)
+static void explain_node(struct extender *extender, const struct explanation *explanation,
+                         struct row *row)
 {
+    const struct node_state *state = row->state;
+    const struct request *request = &explanation->pod->request;
+    const struct called_node called = {.name = state->node->name,
+                                       .node = state->node,
+                                       .use = state->use,
+                                       .host_used = state->host_used};
     struct plan plan;
 
-    row->ranked.name = row->state->node->name;
+    row->ranked.name = called.name;
     if (request->problem != NULL) {
         row->verdict.reason = REASON_BAD_REQUEST;
         return;
     }
-    if (!request_wants_devices(request)) {
-        row->ranked.kept = true;
-        return;
-    }
-    decide_node(row->state->node, &row->state->use, request, &extender->options.policy,
-                extender->memo, &plan, &row->verdict);
+    decide_node(state->node, &state->use, request, &extender->options.policy, extender->memo, &plan,
+                &row->verdict);
     if (row->verdict.reason != REASON_OK)
         return;
-    row->ranked = call_rank(extender, row->ranked.name, &plan);
-    plan_allocation(&plan, row->state->node, request, &row->allocation);
+    row->kept = true;
+    row->tier = plan.tier;
+    row->quality_0_100 = plan.quality_0_100;
+    row->ranked =
+        call_rank(extender, explanation->snapshot->workload, explanation->pod, &called, &plan);
+    plan_allocation(&plan, state->node, request, &row->allocation);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    return rank_compare(&((const struct row *)a)->ranked, &((const struct row *)b)->ranked);
+}
+
+static void score(const struct extender *extender, struct explanation *explanation)
+{
+    size_t count = explanation->snapshot->count;
+    struct ranked_node *nodes = xcalloc(count, sizeof *nodes);
+    uint64_t *merits = xcalloc(count, sizeof *merits);
+
+    for (size_t i = 0; i < count; i++)
+        nodes[i] = explanation->rows[i].ranked;
+    rank_nodes(nodes, count, extender->options.policy.scores, merits);
+    for (size_t i = 0; i < count; i++)
+        explanation->rows[i].ranked = nodes[i];
+    free(merits);
+    free(nodes);
 }
 
 static void fill(struct extender *extender, struct explanation *explanation)
@@ -66,16 +94,16 @@ static void fill(struct extender *extender, struct explanation *explanation)
     size_t count = explanation->snapshot->count;
 
     explanation->rows = xcalloc(count, sizeof *explanation->rows);
-    explanation->order = xcalloc(count, sizeof(*explanation->order));
     for (size_t i = 0; i < count; i++) {
         struct row *row = &explanation->rows[i];
 
         row->state = explanation->snapshot->states[i];
-        explain_node(extender, &explanation->pod->request, row);
-        explanation->order[i] = &row->ranked;
-        explanation->kept += row->ranked.kept;
+        explain_node(extender, explanation, row);
+        explanation->kept += row->kept;
     }
-    rank_nodes(explanation->order, count);
+    score(extender, explanation);
+    if (count > 0)
+        qsort(explanation->rows, count, sizeof *explanation->rows, compare_rows);
 }
 
 static void describe_devices(const struct row *row, struct buf *out)
@@ -100,10 +128,10 @@ static void describe_reason(const struct explanation *explanation, const struct 
 {
     if (!request_wants_devices(&explanation->pod->request))
         snprintf(text, size, "the pod asks for no device of a known class");
-    else if (row->ranked.kept && row->state->node->problem != NULL)
+    else if (row->kept && row->state->node->problem != NULL)
         snprintf(text, size, "%s", row->state->node->problem);
-    else if (row->ranked.kept)
-        snprintf(text, size, "link quality %u%%", row->ranked.quality_0_100);
+    else if (row->kept)
+        snprintf(text, size, "link quality %u%%", row->quality_0_100);
     else if (row->verdict.reason == REASON_BAD_REQUEST)
         snprintf(text, size, "%s", explanation->pod->request.problem);
     else
@@ -116,20 +144,20 @@ static void write_table(const struct explanation *explanation, struct buf *out)
     AUTO(table_free_pointer) struct table *table = table_new(headers, ARRAY_LEN(headers));
 
     for (size_t i = 0; i < explanation->snapshot->count; i++) {
-        const struct row *row = (const struct row *)(const void *)explanation->order[i];
+        const struct row *row = &explanation->rows[i];
         AUTO(buf_clear) struct buf devices = buf_with_max(DETAIL_MAX);
         char detail[DETAIL_MAX];
 
         describe_devices(row, &devices);
         describe_reason(explanation, row, detail, sizeof detail);
         table_add(table, row->ranked.name);
-        if (row->ranked.kept)
+        if (row->kept)
             table_addf(table, "%d", row->ranked.score_0_10);
         else
             table_add(table, "");
         table_add(table, buf_text(&devices));
-        table_add(table, row->ranked.kept ? tier_name(row->ranked.tier) : "");
-        table_add(table, row->ranked.kept ? "fits" : reason_name(row->verdict.reason));
+        table_add(table, row->kept ? tier_name(row->tier) : "");
+        table_add(table, row->kept ? "fits" : reason_name(row->verdict.reason));
         table_add(table, detail);
     }
     table_write(table, out);
@@ -152,10 +180,10 @@ static json_t *row_view(const struct explanation *explanation, const struct row 
 
     describe_reason(explanation, row, detail, sizeof detail);
     json_object_set_new(item, "node", view_string(row->ranked.name));
-    json_object_set_new(item, "fits", json_boolean(row->ranked.kept));
+    json_object_set_new(item, "fits", json_boolean(row->kept));
     json_object_set_new(item, "reason", json_string(reason_name(row->verdict.reason)));
     json_object_set_new(item, "detail", view_string(detail));
-    if (!row->ranked.kept) {
+    if (!row->kept) {
         json_decref(containers);
         return item;
     }
@@ -168,8 +196,8 @@ static json_t *row_view(const struct explanation *explanation, const struct row 
         json_object_set_new(containers, container->name, ids);
     }
     json_object_set_new(item, "score", json_integer(row->ranked.score_0_10));
-    json_object_set_new(item, "tier", json_integer((json_int_t)row->ranked.tier));
-    json_object_set_new(item, "linkQuality", json_integer(row->ranked.quality_0_100));
+    json_object_set_new(item, "tier", json_integer((json_int_t)row->tier));
+    json_object_set_new(item, "linkQuality", json_integer(row->quality_0_100));
     json_object_set_new(item, "containers", containers);
     return item;
 }
@@ -201,8 +229,7 @@ static void write_json(const struct explanation *explanation, struct moment now,
     json_t *nodes = json_array();
 
     for (size_t i = 0; i < explanation->snapshot->count; i++)
-        json_array_append_new(
-            nodes, row_view(explanation, (const struct row *)(const void *)explanation->order[i]));
+        json_array_append_new(nodes, row_view(explanation, &explanation->rows[i]));
     json_object_set_new(document, "nodes", nodes);
     view_write(document, out);
 }

@@ -10,9 +10,20 @@ static void free_nodes(struct ranked_node **nodes)
     free(*nodes);
 }
 
-static void free_order(struct ranked_node ***order)
+static void free_merits(uint64_t **merits)
 {
-    free(*order);
+    free(*merits);
+}
+
+/* A pod without devices fits everywhere, and should leave the hosts of idle devices alone. */
+static void consider_bystander(const struct call *call, const struct called_node *called,
+                               struct ranked_node *out)
+{
+    if (called->node == NULL)
+        return;
+    out->merit =
+        worth_merit_without_devices(called->node, &called->use, called->host_used, call->pod->host);
+    out->grade_1_10 = worth_grade_without_devices_1_10(called->node, &called->use);
 }
 
 static void consider(struct extender *extender, const struct call *call, size_t i,
@@ -24,9 +35,13 @@ static void consider(struct extender *extender, const struct call *call, size_t 
 
     call_node(extender, call, i, &called);
     *out = (struct ranked_node){.name = called.name};
+    if (!request_wants_devices(&call->pod->request)) {
+        consider_bystander(call, &called, out);
+        return;
+    }
     call_decide(extender, call, &called, &plan, &verdict);
     if (verdict.reason == REASON_OK)
-        *out = call_rank(extender, called.name, &plan);
+        *out = call_rank(extender, call->snapshot->workload, call->pod, &called, &plan);
 }
 
 static void write_scores(const struct ranked_node *nodes, size_t count, struct buf *out)
@@ -44,8 +59,7 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
 {
     AUTO(call_clear) struct call call = {0};
     AUTO(free_nodes) struct ranked_node *nodes = NULL;
-    AUTO(free_order) struct ranked_node **order = NULL;
-    bool is_ours;
+    AUTO(free_merits) uint64_t *merits = NULL;
 
     (void)now;
     if (call_open(extender, bytes, length, &call, err) < 0)
@@ -54,16 +68,10 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
     if (call.trouble.code != ERR_NONE)
         return error_set(err, call.trouble.code, "%s", call.trouble.text);
     nodes = xcalloc(call.count, sizeof *nodes);
-    order = xcalloc(call.count, sizeof(*order));
-    is_ours = request_wants_devices(&call.pod->request);
-    for (size_t i = 0; i < call.count; i++) {
-        order[i] = &nodes[i];
-        if (is_ours)
-            consider(extender, &call, i, &nodes[i]);
-        else
-            nodes[i].name = call_name(&call, i);
-    }
-    rank_nodes(order, call.count);
+    merits = xcalloc(call.count, sizeof *merits);
+    for (size_t i = 0; i < call.count; i++)
+        consider(extender, &call, i, &nodes[i]);
+    rank_nodes(nodes, call.count, extender->options.policy.scores, merits);
     write_scores(nodes, call.count, out);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "topofit/request.h"
 
 #include "topofit/mem.h"
+#include "topofit/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,6 +68,15 @@ bool word_list_has(const struct word_list *list, const char *word)
     return found;
 }
 
+bool word_list_describes(const struct word_list *list, const char *text)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (text_has_words(text, list->items[i]))
+            return true;
+    }
+    return false;
+}
+
 void word_list_join(const struct word_list *list, char *text, size_t size)
 {
     size_t length = 0;
@@ -78,7 +88,7 @@ void word_list_join(const struct word_list *list, char *text, size_t size)
                                    list->items[i]);
 }
 
-static void clear_words(struct word_list *list)
+void word_list_clear(struct word_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         free(list->items[i]);
@@ -86,7 +96,7 @@ static void clear_words(struct word_list *list)
     *list = (struct word_list){0};
 }
 
-static struct word_list copy_words(const struct word_list *from)
+struct word_list word_list_copy(const struct word_list *from)
 {
     struct word_list to = {.items = xcalloc(from->count, sizeof *to.items), .count = from->count};
 
@@ -108,10 +118,10 @@ void request_clear(struct request *request)
         free(request->containers[i].name);
     free(request->containers);
     free(request->asks);
-    clear_words(&request->use_devices);
-    clear_words(&request->avoid_devices);
-    clear_words(&request->use_products);
-    clear_words(&request->avoid_products);
+    word_list_clear(&request->use_devices);
+    word_list_clear(&request->avoid_devices);
+    word_list_clear(&request->use_products);
+    word_list_clear(&request->avoid_products);
     free(request->problem);
     request_init(request);
 }
@@ -126,10 +136,10 @@ void request_copy(const struct request *from, struct request *out)
     out->asks = xcalloc(from->ask_count, sizeof *out->asks);
     for (size_t i = 0; i < from->ask_count; i++)
         out->asks[i] = from->asks[i];
-    out->use_devices = copy_words(&from->use_devices);
-    out->avoid_devices = copy_words(&from->avoid_devices);
-    out->use_products = copy_words(&from->use_products);
-    out->avoid_products = copy_words(&from->avoid_products);
+    out->use_devices = word_list_copy(&from->use_devices);
+    out->avoid_devices = word_list_copy(&from->avoid_devices);
+    out->use_products = word_list_copy(&from->use_products);
+    out->avoid_products = word_list_copy(&from->avoid_products);
     out->problem = from->problem != NULL ? xstrdup(from->problem) : NULL;
 }
 

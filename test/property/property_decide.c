@@ -73,7 +73,7 @@ static void make_scene(uint64_t seed, unsigned containers_max, struct scene *out
     chance_request(&state, containers_max, &out->request);
     demand_at_random(&state, &out->request);
     if (chance_one_in(&state, 3))
-        out->policy.device_packing = PACKING_SPREAD;
+        out->policy.device_order = DEVICES_SPREAD;
     out->policy.topology.mode = (enum topology_mode)chance_below(&state, 3);
     out->policy.topology.least_damage = !chance_one_in(&state, 4);
 }

@@ -29,8 +29,9 @@ static void test_config_defaults__suit_a_first_user(void **state)
     assert_int_equal(policy.topology.max_tier, expected.topology.max_tier);
     assert_int_equal(policy.topology.unknown, expected.topology.unknown);
     assert_int_equal(policy.topology.least_damage, expected.topology.least_damage);
-    assert_int_equal(policy.device_packing, expected.device_packing);
-    assert_int_equal(policy.node_packing, expected.node_packing);
+    assert_int_equal(policy.packing, expected.packing);
+    assert_int_equal(policy.device_order, expected.device_order);
+    assert_int_equal(policy.scores, expected.scores);
     for (size_t i = 0; config_key(i) != NULL; i++)
         assert_string_equal(config.sources[i], "default");
 }
@@ -54,7 +55,7 @@ static void test_config_read__sets_what_is_given_and_leaves_the_rest(void **stat
                           "  source: vendor\n"
                           "  unknown: reject\n"
                           "  leastDamage: false\n"
-                          "packing: {device: spread, node: spread}\n",
+                          "packing: {device: spread, policy: topology-first, scores: graded}\n",
                           &err),
               &err);
     policy = config_policy(&config);
@@ -65,8 +66,9 @@ static void test_config_read__sets_what_is_given_and_leaves_the_rest(void **stat
     assert_int_equal(policy.topology.source, SOURCE_VENDOR);
     assert_int_equal(policy.topology.unknown, UNKNOWN_REJECT);
     assert_false(policy.topology.least_damage);
-    assert_int_equal(policy.device_packing, PACKING_SPREAD);
-    assert_int_equal(policy.node_packing, PACKING_SPREAD);
+    assert_int_equal(policy.device_order, DEVICES_SPREAD);
+    assert_int_equal(policy.packing, PACKING_TOPOLOGY_FIRST);
+    assert_int_equal(policy.scores, RANK_GRADED);
     assert_string_equal(config.admin_listen, "127.0.0.1:9902");
 }
 

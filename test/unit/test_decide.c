@@ -5,12 +5,12 @@
 #include "topofit/decide.h"
 #include "topofit/gpufit.h"
 
-static struct decide_policy policy_of(enum topology_mode mode, enum packing_policy packing)
+static struct decide_policy policy_of(enum topology_mode mode, enum device_order packing)
 {
     struct decide_policy policy = decide_policy_default();
 
     policy.topology.mode = mode;
-    policy.device_packing = packing;
+    policy.device_order = packing;
     return policy;
 }
 
@@ -98,9 +98,9 @@ static void test_decide_node__f05_admits_as_many_as_the_device_holds(void **stat
 static void test_decide_node__f11_the_same_part_of_several_devices(void **state)
 {
     static const struct {
-        enum packing_policy packing;
+        enum device_order packing;
         bool same;
-    } cases[] = {{PACKING_BINPACK, true}, {PACKING_SPREAD, false}};
+    } cases[] = {{DEVICES_BINPACK, true}, {DEVICES_SPREAD, false}};
     const struct wish wish = {.count = 4, .mib = 40960};
 
     (void)state;
@@ -125,11 +125,11 @@ static void test_decide_node__f16_load_comes_before_the_order_of_sockets(void **
 {
     static const uint64_t used_mib[] = {18000, 14000, 6000, 2000};
     static const struct {
-        enum packing_policy packing;
+        enum device_order packing;
         uint64_t mib;
         device_mask want;
     } cases[] = {
-        {PACKING_SPREAD, 1000, 0x8}, {PACKING_BINPACK, 1000, 0x1}, {PACKING_BINPACK, 3000, 0x2}};
+        {DEVICES_SPREAD, 1000, 0x8}, {DEVICES_BINPACK, 1000, 0x1}, {DEVICES_BINPACK, 3000, 0x2}};
     AUTO(node_unref_pointer) struct node *node = node_plain("n1", 4, 20000, 10);
     struct peer_graph *graph = peers_new(4);
 
@@ -151,7 +151,7 @@ static void test_decide_node__f16_load_comes_before_the_order_of_sockets(void **
 
 static void test_decide_node__who_spreads_takes_idle_devices_before_sparing_pairs(void **state)
 {
-    struct decide_policy spread = policy_of(TOPOLOGY_SOFT, PACKING_SPREAD);
+    struct decide_policy spread = policy_of(TOPOLOGY_SOFT, DEVICES_SPREAD);
     AUTO(node_unref_pointer) struct node *node = node_8gpu_pairs("n1");
     struct node_use use = use_none(node);
 
@@ -164,7 +164,7 @@ static void test_decide_node__who_spreads_takes_idle_devices_before_sparing_pair
 
 static void test_decide_node__who_spreads_sets_takes_idle_devices(void **state)
 {
-    struct decide_policy spread = policy_of(TOPOLOGY_SOFT, PACKING_SPREAD);
+    struct decide_policy spread = policy_of(TOPOLOGY_SOFT, DEVICES_SPREAD);
     AUTO(node_unref_pointer) struct node *node = node_8gpu_nvswitch("n1");
     struct node_use use = use_none(node);
     const struct wish wish = {.count = 4, .mib = 40960};
@@ -303,7 +303,7 @@ static void test_decide_topology_rule__pods_override_but_off_stays_off(void **st
     policy.topology.mode = TOPOLOGY_OFF;
     assert_int_equal(decide_topology_rule(&policy, &request).mode, TOPOLOGY_OFF);
     request.topology = (struct topology_demand){0};
-    policy = policy_of(TOPOLOGY_HARD, PACKING_BINPACK);
+    policy = policy_of(TOPOLOGY_HARD, DEVICES_BINPACK);
     assert_int_equal(decide_topology_rule(&policy, &request).mode, TOPOLOGY_HARD);
     assert_int_equal(decide_topology_rule(&policy, &request).max_tier, TIER_NUMA);
 }
@@ -311,7 +311,7 @@ static void test_decide_topology_rule__pods_override_but_off_stays_off(void **st
 /* With topology off: gpufit's candidates, the preferred ones first, then the first ones. */
 static void test_decide_node__topology_off_is_gpufit_alone(void **state)
 {
-    struct decide_policy policy = policy_of(TOPOLOGY_OFF, PACKING_BINPACK);
+    struct decide_policy policy = policy_of(TOPOLOGY_OFF, DEVICES_BINPACK);
     uint64_t chance = 3;
 
     (void)state;

@@ -119,14 +119,14 @@ static void test_decide_node__whole_devices_go_before_fractions(void **state)
 
 /* A plan under a packing policy and a topology mode; fails the test when the node is refused. */
 static struct plan must_plan(const struct node *node, const struct node_use *use,
-                             const struct request *request, enum packing_policy packing,
+                             const struct request *request, enum device_order packing,
                              enum topology_mode mode)
 {
     struct decide_policy policy = decide_policy_default();
     struct verdict verdict;
     struct plan plan;
 
-    policy.device_packing = packing;
+    policy.device_order = packing;
     policy.topology.mode = mode;
     policy.topology.max_tier = TIER_INTERCONNECT;
     decide_node(node, use, request, &policy, NULL, &plan, &verdict);
@@ -157,7 +157,7 @@ static void test_decide_node__the_phase_with_most_devices_is_planned_first(void 
     request_init(&request);
     request_wish(&request, (struct wish){INIT, .count = 4});
     request_wish(&request, (struct wish){.count = 2});
-    plan = must_plan(node, &use, &request, PACKING_BINPACK, TOPOLOGY_SOFT);
+    plan = must_plan(node, &use, &request, DEVICES_BINPACK, TOPOLOGY_SOFT);
     assert_int_equal(plan.sets[0], 0x3c);
     assert_int_equal(plan.sets[1] & ~plan.sets[0], 0);
 }
@@ -180,7 +180,7 @@ static void test_decide_node__who_wants_most_devices_is_planned_before_the_other
     request_init(&request);
     request_wish(&request, (struct wish){.count = 1, .mib = 1000}); /* would spread to 0 */
     request_wish(&request, (struct wish){.count = 2, .mib = 1000});
-    plan = must_plan(node, &use, &request, PACKING_SPREAD, TOPOLOGY_SOFT);
+    plan = must_plan(node, &use, &request, DEVICES_SPREAD, TOPOLOGY_SOFT);
     assert_int_equal(plan.sets[0], 0x4);
     assert_int_equal(plan.sets[1], 0x3);
 }
@@ -210,7 +210,7 @@ static void test_decide_node__who_wants_most_memory_is_planned_before_the_others
         request_init(&request);
         request_wish(&request, cases[i].easy);
         request_wish(&request, cases[i].hard);
-        plan = must_plan(node, &use, &request, PACKING_BINPACK, TOPOLOGY_OFF);
+        plan = must_plan(node, &use, &request, DEVICES_BINPACK, TOPOLOGY_OFF);
         assert_int_equal(plan.sets[0], 0x2);
         assert_int_equal(plan.sets[1], 0x1);
         assert_int_equal(plan.broken, 0);
@@ -233,7 +233,7 @@ static void test_decide_node__searches_when_an_ask_finds_no_place(void **state)
     request_init(&request);
     request_wish(&request, (struct wish){.count = 2, .mib = 1000});
     request_wish(&request, (struct wish){.count = 1, .mib = 9500});
-    plan = must_plan(node, &use, &request, PACKING_BINPACK, TOPOLOGY_OFF);
+    plan = must_plan(node, &use, &request, DEVICES_BINPACK, TOPOLOGY_OFF);
     assert_int_equal(plan.sets[0], 0x6);
     assert_int_equal(plan.sets[1], 0x1);
 }
@@ -377,7 +377,7 @@ static void test_decide_node__searches_for_linked_sets_too(void **state)
     request_init(&request);
     request_wish(&request, (struct wish){.count = 2});
     request_wish(&request, (struct wish){.count = 2});
-    plan = must_plan(node, &use, &request, PACKING_BINPACK, TOPOLOGY_HARD);
+    plan = must_plan(node, &use, &request, DEVICES_BINPACK, TOPOLOGY_HARD);
     assert_int_equal(plan.sets[0] | plan.sets[1], 0xf);
     assert_int_equal(plan.tier, TIER_INTERCONNECT);
     assert_true(plan.quality_0_100 < 100);
@@ -397,7 +397,7 @@ static void test_decide_node__a_combination_found_keeps_to_the_policy(void **sta
     request_init(&request);
     request_wish(&request, (struct wish){.count = 2, .mib = 1000}); /* 0 is not for them */
     request_wish(&request, (struct wish){.count = 1, .mib = 9500});
-    plan = must_plan(node, &use, &request, PACKING_BINPACK, TOPOLOGY_OFF);
+    plan = must_plan(node, &use, &request, DEVICES_BINPACK, TOPOLOGY_OFF);
     assert_true(mask_has(plan.sets[0], 3)); /* in use already */
     assert_int_equal(plan.sets[1], 0x1);
 }
@@ -415,7 +415,7 @@ static void test_decide_node__apps_stay_on_the_devices_of_the_steps(void **state
     request_init(&request);
     request_wish(&request, (struct wish){INIT, .count = 2, .mib = 12000});
     request_wish(&request, (struct wish){.count = 1, .mib = 4000}); /* would fill 0 or 1 up */
-    plan = must_plan(node, &use, &request, PACKING_BINPACK, TOPOLOGY_OFF);
+    plan = must_plan(node, &use, &request, DEVICES_BINPACK, TOPOLOGY_OFF);
     assert_int_equal(plan.sets[0], 0xc);
     assert_int_equal(plan.sets[1] & ~plan.sets[0], 0);
 }
@@ -433,7 +433,7 @@ static void test_decide_node__steps_start_from_the_devices_of_the_apps(void **st
     request_wish(&request, (struct wish){INIT, .count = 2, .mib = 1000});
     request_wish(&request, (struct wish){.count = 1, .mib = 17000}); /* both only on device 3 */
     request_wish(&request, (struct wish){.count = 1, .mib = 17000});
-    plan = must_plan(node, &use, &request, PACKING_BINPACK, TOPOLOGY_OFF);
+    plan = must_plan(node, &use, &request, DEVICES_BINPACK, TOPOLOGY_OFF);
     assert_int_equal(plan.sets[1], 0x8);
     assert_int_equal(plan.sets[2], 0x8);
     assert_int_equal(plan.sets[0], 0x9);
@@ -451,7 +451,7 @@ static void test_decide_node__a_device_the_pod_has_is_no_loss_to_others(void **s
     request_init(&request);
     request_wish(&request, (struct wish){.count = 1, .mib = 1000});
     request_wish(&request, (struct wish){.count = 1, .mib = 90000}); /* on device 6 alone */
-    plan = must_plan(node, &use, &request, PACKING_BINPACK, TOPOLOGY_SOFT);
+    plan = must_plan(node, &use, &request, DEVICES_BINPACK, TOPOLOGY_SOFT);
     assert_int_equal(plan.sets[1], mask_of(6));
     assert_int_equal(plan.sets[0], mask_of(6));
 }

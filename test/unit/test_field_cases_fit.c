@@ -312,11 +312,11 @@ static void test_f08__of_a_mixed_node_all_models_found_are_named(void **state)
  */
 
 /* links  NULL: nothing is known of the links. */
-static struct harness *halves_new(enum packing_policy device_packing, const char *links)
+static struct harness *halves_new(enum device_order device_order, const char *links)
 {
     struct harness *harness = harness_new();
 
-    harness->extender.options.policy.device_packing = device_packing;
+    harness->extender.options.policy.device_order = device_order;
     api_node(harness, "n1", 8, 81920, .links = links);
     for (unsigned i = 1; i <= 5; i++) {
         AUTO_FREE char *name = xasprintf("a%u", i);
@@ -328,7 +328,7 @@ static struct harness *halves_new(enum packing_policy device_packing, const char
 
 static void test_f11__four_pods_of_four_halves_fill_eight_devices(void **state)
 {
-    static const enum packing_policy policies[] = {PACKING_BINPACK, PACKING_SPREAD};
+    static const enum device_order policies[] = {DEVICES_BINPACK, DEVICES_SPREAD};
 
     (void)state;
     for (size_t k = 0; k < ARRAY_LEN(policies); k++) {
@@ -360,7 +360,7 @@ static void test_f11__binpack_shares_the_same_devices(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(wirings); i++) {
-        AUTO(harness_free) struct harness *harness = halves_new(PACKING_BINPACK, wirings[i]);
+        AUTO(harness_free) struct harness *harness = halves_new(DEVICES_BINPACK, wirings[i]);
 
         place(harness, "a1", "n1");
         place(harness, "a2", "n1");
@@ -372,7 +372,7 @@ static void test_f11__spread_does_not_share_while_devices_are_idle(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(wirings); i++) {
-        AUTO(harness_free) struct harness *harness = halves_new(PACKING_SPREAD, wirings[i]);
+        AUTO(harness_free) struct harness *harness = halves_new(DEVICES_SPREAD, wirings[i]);
 
         place(harness, "a1", "n1");
         place(harness, "a2", "n1");

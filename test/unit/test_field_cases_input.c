@@ -336,11 +336,10 @@ static void test_f38__a_device_of_size_0_is_never_chosen_and_scores_a_plain_0(vo
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(wants); i++) {
-        for (unsigned packing = PACKING_BINPACK; packing <= PACKING_SPREAD; packing++) {
+        for (unsigned packing = 0; packing < PACKING_POLICY_COUNT; packing++) {
             AUTO(harness_free) struct harness *harness = f38_new();
 
-            harness->extender.options.policy.device_packing = (enum packing_policy)packing;
-            harness->extender.options.policy.node_packing = (enum packing_policy)packing;
+            harness->extender.options.policy.packing = (enum packing_policy)packing;
             api_pod(harness, "p", wants[i]);
             for (size_t k = 0; k < ARRAY_LEN(odd_nodes); k++) {
                 AUTO_FREE char *names = xasprintf("n1 %s", odd_nodes[k].name);

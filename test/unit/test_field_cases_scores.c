@@ -11,17 +11,21 @@ static const struct {
     enum packing_policy packing;
     enum topology_mode topology;
 } settings[] = {
-    {PACKING_BINPACK, TOPOLOGY_SOFT}, {PACKING_BINPACK, TOPOLOGY_HARD},
-    {PACKING_BINPACK, TOPOLOGY_OFF},  {PACKING_SPREAD, TOPOLOGY_SOFT},
-    {PACKING_SPREAD, TOPOLOGY_HARD},  {PACKING_SPREAD, TOPOLOGY_OFF},
+    {PACKING_PACK, TOPOLOGY_SOFT},
+    {PACKING_PACK, TOPOLOGY_HARD},
+    {PACKING_PACK, TOPOLOGY_OFF},
+    {PACKING_SPREAD, TOPOLOGY_SOFT},
+    {PACKING_SPREAD, TOPOLOGY_HARD},
+    {PACKING_SPREAD, TOPOLOGY_OFF},
+    {PACKING_TOPOLOGY_FIRST, TOPOLOGY_SOFT},
+    {PACKING_TOPOLOGY_FIRST, TOPOLOGY_HARD},
 };
 
 static void apply(struct harness *harness, size_t setting)
 {
     struct decide_policy *policy = &harness->extender.options.policy;
 
-    policy->device_packing = settings[setting].packing;
-    policy->node_packing = settings[setting].packing;
+    policy->packing = settings[setting].packing;
     policy->topology.mode = settings[setting].topology;
 }
 
@@ -107,7 +111,7 @@ static void test_f46__scores_follow_the_packing_policy_and_are_not_all_alike(voi
         for (unsigned i = 0; i < NODES; i++) {
             seen |= 1u << score_at(harness, i);
             for (unsigned k = 0; k < NODES; k++) {
-                bool wants_i = settings[s].packing == PACKING_BINPACK
+                bool wants_i = settings[s].packing != PACKING_SPREAD
                                    ? busy_devices(i) > busy_devices(k)
                                    : busy_devices(i) < busy_devices(k);
 

@@ -195,7 +195,7 @@ test_f14__every_request_on_every_free_subset_gets_exactly_as_many_free_devices(v
 /* --- F16: device load must come before NUMA order for one device ---------------------------------
  */
 
-static struct harness *f16_new(enum packing_policy device_packing)
+static struct harness *f16_new(enum device_order order)
 {
     static const int numa[] = {0, 0, 1, 1};
     struct harness *harness = harness_new();
@@ -208,22 +208,22 @@ static struct harness *f16_new(enum packing_policy device_packing)
     fill(harness, "n1", 3, "gpu 1, mem 2000");
     fill(harness, "n2", 0, "gpu 1, mem 25000");
     fill(harness, "n2", 1, "gpu 1, mem 50000");
-    harness->extender.options.policy.device_packing = device_packing;
+    harness->extender.options.policy.device_order = order;
     return harness;
 }
 
 static void test_f16__load_decides_for_one_device(void **state)
 {
     static const struct {
-        enum packing_policy policy;
+        enum device_order policy;
         const char *node, *wants;
         unsigned device;
     } cases[] = {
-        {PACKING_SPREAD, "n1", "gpu 1, mem 1000", 3},
-        {PACKING_BINPACK, "n1", "gpu 1, mem 1000", 0},
-        {PACKING_BINPACK, "n1", "gpu 1, mem 3000", 1},
-        {PACKING_BINPACK, "n2", "gpu 1, mem 1000", 1},
-        {PACKING_SPREAD, "n2", "gpu 1, mem 1000", 0},
+        {DEVICES_SPREAD, "n1", "gpu 1, mem 1000", 3},
+        {DEVICES_BINPACK, "n1", "gpu 1, mem 1000", 0},
+        {DEVICES_BINPACK, "n1", "gpu 1, mem 3000", 1},
+        {DEVICES_BINPACK, "n2", "gpu 1, mem 1000", 1},
+        {DEVICES_SPREAD, "n2", "gpu 1, mem 1000", 0},
     };
 
     (void)state;
@@ -241,14 +241,14 @@ static void test_f16__load_decides_for_one_device(void **state)
 
 static void test_f16__ties_go_to_the_lowest_index_every_time(void **state)
 {
-    static const enum packing_policy policies[] = {PACKING_BINPACK, PACKING_SPREAD};
+    static const enum device_order policies[] = {DEVICES_BINPACK, DEVICES_SPREAD};
 
     (void)state;
     for (size_t k = 0; k < ARRAY_LEN(policies); k++) {
         for (unsigned round = 0; round < 20; round++) {
             AUTO(harness_free) struct harness *harness = harness_new();
 
-            harness->extender.options.policy.device_packing = policies[k];
+            harness->extender.options.policy.device_order = policies[k];
             api_node(harness, "n1", 4, 20000);
             api_pod(harness, "a", "gpu 1, mem 1000");
             place(harness, "a", "n1");

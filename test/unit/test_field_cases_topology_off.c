@@ -7,6 +7,7 @@
 
 #include "topofit/extender_json.h"
 #include "topofit/gpufit.h"
+#include "topofit/worth.h"
 #include "topofit/rank.h"
 
 #include <stdlib.h>
@@ -90,8 +91,8 @@ static struct harness *cluster_of(uint64_t seed)
     add_nodes(harness, seed, false);
     add_pods(harness, seed + 1);
     policy->topology.mode = TOPOLOGY_OFF;
-    policy->device_packing = (enum packing_policy)draw(&seed, 2);
-    policy->node_packing = (enum packing_policy)draw(&seed, 2);
+    policy->device_order = draw(&seed, 2) ? DEVICES_SPREAD : DEVICES_BINPACK;
+    policy->packing = draw(&seed, 2) ? PACKING_SPREAD : PACKING_PACK;
     return harness;
 }
 
@@ -111,7 +112,8 @@ static device_mask prefer(const struct harness *harness, const struct node_state
     uint16_t preference[DEVICE_MAX];
     device_mask set = 0;
 
-    packing_preferences(state->node, &state->use, harness->extender.options.policy.device_packing,
+    packing_preferences(state->node, &state->use,
+                        harness->extender.options.policy.device_order == DEVICES_SPREAD,
                         preference);
     for (; count > 0; count--) {
         int best = -1;
@@ -130,7 +132,9 @@ static void reference_node(const struct harness *harness, const struct node_stat
                            const struct request *request, struct reference *out)
 {
     const struct ask *ask = &request->asks[0];
+    struct plan plan = {.tier = TIER_UNKNOWN, .quality_0_100 = 100};
     struct node_use after = state->use;
+    struct worth worth;
     const struct fit_question question = {state->node, &state->use, request, ask};
     struct fit fit = gpufit_candidates(&question, NULL, &out->verdict);
 
@@ -144,16 +148,17 @@ static void reference_node(const struct harness *harness, const struct node_stat
         after.devices[i].memory_mib +=
             ask_memory_mib(request, ask, state->node->devices[i].memory_mib);
         after.devices[i].cores += ask_cores(request, ask, state->node->devices[i].cores);
-        if (harness->extender.options.policy.node_packing == PACKING_BINPACK &&
-            !ask_is_whole(request, ask) && state->use.devices[i].slots == 0)
-            out->ranked.broken++;
+        plan.broken = (uint8_t)(plan.broken +
+                                (!ask_is_whole(request, ask) && state->use.devices[i].slots == 0));
     }
-    out->ranked.kept = true;
-    out->ranked.tier = TIER_UNKNOWN;
-    out->ranked.quality_0_100 = 100;
-    out->ranked.packing_per_mille = packing_preference(
-        packing_node_load_per_mille(state->node, &after, mask_below(state->node->device_count)),
-        harness->extender.options.policy.node_packing);
+    plan.sets[0] = out->set;
+    plan.load_per_mille =
+        packing_node_load_per_mille(state->node, &after, mask_below(state->node->device_count));
+    worth_of(
+        &(struct worth_question){
+            .node = state->node, .use = &state->use, .request = request, .plan = &plan},
+        &worth);
+    out->ranked.merit = worth_merit(&worth, harness->extender.options.policy.packing);
 }
 
 static void reference_all(const struct harness *harness, struct reference out[NODES])
@@ -187,14 +192,15 @@ static void write_filter(const struct reference nodes[NODES], struct buf *out)
 
 static void write_scores(struct reference nodes[NODES], struct buf *out)
 {
-    struct ranked_node *order[NODES];
+    struct ranked_node ranked[NODES];
     struct scored_node scores[NODES];
+    uint64_t scratch[NODES];
 
     for (unsigned i = 0; i < NODES; i++)
-        order[i] = &nodes[i].ranked;
-    rank_nodes(order, NODES);
+        ranked[i] = nodes[i].ranked;
+    rank_nodes(ranked, NODES, RANK_WINNER, scratch);
     for (unsigned i = 0; i < NODES; i++)
-        scores[i] = (struct scored_node){nodes[i].ranked.name, nodes[i].ranked.score_0_10};
+        scores[i] = (struct scored_node){ranked[i].name, ranked[i].score_0_10};
     extender_json_write_scores(out, scores, NODES);
 }
 
@@ -219,8 +225,8 @@ static void test_topology_off__filter_and_prioritize_equal_gpufit_alone_byte_for
         ask_prioritize(harness, "p", ALL_NODES);
         assert_string_equal(harness->answer, buf_text(&scores));
         for (unsigned i = 0; i < NODES; i++) {
-            kept += nodes[i].ranked.kept;
-            refused += !nodes[i].ranked.kept;
+            kept += nodes[i].ranked.merit > 0;
+            refused += nodes[i].ranked.merit == 0;
         }
     }
     assert_true(kept > CLUSTERS && refused > CLUSTERS);
@@ -237,7 +243,7 @@ static void test_topology_off__bind_takes_the_devices_that_packing_prefers(void 
 
         reference_all(harness, nodes);
         for (unsigned i = 0; i < NODES; i++) {
-            if (!nodes[i].ranked.kept)
+            if (nodes[i].ranked.merit == 0)
                 continue;
             place(harness, "p", nodes[i].ranked.name);
             assert_int_equal(devices_of(harness, "p"), nodes[i].set);

@@ -32,16 +32,16 @@ static void test_packing_preferences__binpack_likes_full_and_spread_likes_idle(v
 {
     AUTO(node_unref_pointer) struct node *node = node_plain("n", 3, 1000, 10);
     struct node_use use = use_none(node);
-    uint16_t preference[3];
+    uint16_t preference[DEVICE_MAX];
 
     (void)state;
     use_take(&use, node, 1, 300, 0, ISOLATION_SOFT);
     use_take(&use, node, 2, 900, 0, ISOLATION_SOFT);
-    packing_preferences(node, &use, PACKING_BINPACK, preference);
+    packing_preferences(node, &use, false, preference);
     assert_int_equal(preference[0], 0);
     assert_int_equal(preference[1], 300);
     assert_int_equal(preference[2], 900);
-    packing_preferences(node, &use, PACKING_SPREAD, preference);
+    packing_preferences(node, &use, true, preference);
     assert_int_equal(preference[0], 1000);
     assert_int_equal(preference[1], 700);
     assert_int_equal(preference[2], 100);

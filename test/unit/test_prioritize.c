@@ -58,7 +58,7 @@ static void test_prioritize__a_fraction_joins_a_sharer_before_it_breaks_an_idle_
     api_pod(harness, "w", "gpu 1");
     ask_prioritize(harness, "w", "fuller shared");
     assert_int_equal(score_of(harness, "fuller"), 10);
-    harness->extender.options.policy.node_packing = PACKING_SPREAD;
+    harness->extender.options.policy.packing = PACKING_SPREAD;
     ask_prioritize(harness, "f", "fuller shared");
     assert_int_equal(score_of(harness, "shared"), 10); /* the emptier node */
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * packing_policy - what matters between nodes that meet a pod's demands alike.
+ *
+ * source  docs/concepts/scoring.md
+ */
+#ifndef TOPOFIT_PACKING_POLICY_H
+#define TOPOFIT_PACKING_POLICY_H
+
+#include <stdbool.h>
+
+enum packing_policy {
+    PACKING_PACK = 0,       /* leave as much as can be for the pods that this cluster runs */
+    PACKING_SPREAD,         /* use what is idle first */
+    PACKING_TOPOLOGY_FIRST, /* as pack, and before it: leave groups of linked devices whole */
+};
+#define PACKING_POLICY_COUNT 3
+
+/* "pack", "spread", "topology-first". Static storage. */
+const char *packing_policy_name(enum packing_policy policy);
+
+/* The policy of a name, case aside. return false when there is none. */
+bool packing_policy_find(const char *name, enum packing_policy *out);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * worth - how good it is to put a pod on a node, by each criterion and as one number to compare.
+ *
+ * Pure: no I/O, no clock, no allocation. The policies are rows of a table: which criteria count,
+ * and in which order.
+ *
+ * source  docs/concepts/scoring.md
+ */
+#ifndef TOPOFIT_WORTH_H
+#define TOPOFIT_WORTH_H
+
+#include "topofit/decide.h"
+#include "topofit/workload.h"
+
+enum criterion {
+    CRITERION_TIER = 0,      /* the worst tier inside the pod's sets */
+    CRITERION_QUALITY,       /* of its links, against the best this node could ever give */
+    CRITERION_FRAGMENTATION, /* what it makes of the usefulness of what is left */
+    CRITERION_BROKEN,        /* idle devices of which it takes a fraction */
+    CRITERION_GROUPS,        /* of idle devices that go apart */
+    CRITERION_FULL,          /* how little is left of devices and CPU */
+    CRITERION_EMPTY,         /* how little of the devices is in use */
+};
+#define CRITERION_COUNT 7
+
+/* "tier", "links", ... for people. Static storage. */
+const char *criterion_name(enum criterion criterion);
+
+/* A value for each criterion; more is better. */
+struct worth {
+    uint32_t of[CRITERION_COUNT];
+};
+
+/* A plan on a node as it is now. */
+struct worth_question {
+    const struct node *node;
+    const struct node_use *use;
+    struct host_amounts host_used;
+    const struct request *request;
+    struct host_amounts host; /* what the pod takes of the node besides */
+    const struct plan *plan;
+    const struct workload *workload; /* NULL: not known */
+};
+
+void worth_of(const struct worth_question *question, struct worth *out);
+
+/*
+ * One number, never 0: it is greater when the first criterion in which two worths differ says so.
+ * Only worths of the same pod and policy can be compared.
+ */
+uint64_t worth_merit(const struct worth *worth, enum packing_policy policy);
+
+/*
+ * The merit of a node for a pod without devices: it should stay away from hosts whose devices wait
+ * for pods. 0 when the pod asks for nothing or the node does not say what its host has: then there
+ * is nothing to tell nodes apart by.
+ */
+uint64_t worth_merit_without_devices(const struct node *node, const struct node_use *use,
+                                     struct host_amounts host_used, struct host_amounts pod);
+
+/*
+ * How good in itself, 1..10, for prioritize in graded mode: by tier, then links; a pod that needs
+ * no links by how full, or spreading how empty, its node becomes.
+ */
+int worth_grade_1_10(const struct worth *worth, const struct request *request,
+                     enum packing_policy policy);
+int worth_grade_without_devices_1_10(const struct node *node, const struct node_use *use);
+
+#endif

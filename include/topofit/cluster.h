@@ -78,10 +78,10 @@ void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t cou
 bool cluster_is_synced(struct cluster *cluster);
 
 /*
- * Take the workload as given (a reference is taken over) instead of learning it from the pods that
+ * Take the mix as given (a reference is taken over) instead of learning it from the pods that
  * come.
  */
-void cluster_set_workload(struct cluster *cluster, struct workload *steal_workload);
+void cluster_set_pod_mix(struct cluster *cluster, struct pod_mix *steal_mix);
 
 /* Has a node (a pod's record) about to be put a problem that is new? To tell people once. */
 bool cluster_is_new_node_problem(struct cluster *cluster, const struct node *node);

@@ -14,7 +14,7 @@
 #include "topofit/grant.h"
 #include "topofit/host.h"
 #include "topofit/node.h"
-#include "topofit/workload.h"
+#include "topofit/pod_mix.h"
 
 /* What is left on a node. */
 struct leftover {
@@ -29,9 +29,9 @@ void leftover_of(const struct node *node, const struct node_use *use, struct hos
                  struct leftover *out);
 
 /*
- * The idle thousandths of devices that a task drawn from the workload could not use, on average:
+ * The idle thousandths of devices that a task drawn from the mix could not use, on average:
  * all of them when it does not fit, else the remainders that are too small for it.
  */
-double fragmentation_milli(const struct leftover *leftover, const struct workload *workload);
+double fragmentation_milli(const struct leftover *leftover, const struct pod_mix *mix);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "topofit/grant.h"
 #include "topofit/node.h"
-#include "topofit/workload.h"
+#include "topofit/pod_mix.h"
 
 /* A node with what is in use on it. Shared by snapshots. */
 struct node_state {
@@ -27,8 +27,8 @@ struct node_state {
 
 struct snapshot {
     unsigned references;
-    uint64_t version;          /* of the youngest state there was when it was taken */
-    struct workload *workload; /* what pods usually come; NULL when that is not known */
+    uint64_t version;    /* of the youngest state there was when it was taken */
+    struct pod_mix *mix; /* what pods usually come; NULL when that is not known */
     size_t count;
     struct node_state *states[]; /* ordered by name */
 };

@@ -11,7 +11,7 @@
 #define TOPOFIT_WORTH_H
 
 #include "topofit/decide.h"
-#include "topofit/workload.h"
+#include "topofit/pod_mix.h"
 
 enum criterion {
     CRITERION_TIER = 0,      /* the worst tier inside the pod's sets */
@@ -40,7 +40,7 @@ struct worth_question {
     const struct request *request;
     struct host_amounts host; /* what the pod takes of the node besides */
     const struct plan *plan;
-    const struct workload *workload; /* NULL: not known */
+    const struct pod_mix *mix; /* NULL: not known */
 };
 
 void worth_of(const struct worth_question *question, struct worth *out);

@@ -20,7 +20,7 @@ struct cluster *cluster_new(const struct hash_key *key)
     cluster->pods_by_uid = map_new(key);
     cluster->ledger = ledger_new(key);
     cluster->host_loads = host_loads_new(key);
-    cluster->tally = workload_tally_new(key);
+    cluster->tally = mix_tally_new(key);
     cluster->intern = intern_new(key);
     return cluster;
 }
@@ -50,8 +50,8 @@ void cluster_free(struct cluster *cluster)
         conflict_clear(&cluster->conflicts[i]);
     map_free(cluster->pods_by_uid, NULL);
     map_free(cluster->pods, unref_pod);
-    workload_unref(cluster->workload);
-    workload_tally_free(cluster->tally);
+    pod_mix_unref(cluster->mix);
+    mix_tally_free(cluster->tally);
     host_loads_free(cluster->host_loads);
     ledger_free(cluster->ledger);
     intern_free(cluster->intern);
@@ -351,7 +351,7 @@ struct snapshot *cluster_snapshot(struct cluster *cluster)
     count = map_count(cluster->nodes);
     cluster->current = snapshot_new(count);
     cluster->current->version = cluster->last_version;
-    cluster->current->workload = cluster->workload != NULL ? workload_ref(cluster->workload) : NULL;
+    cluster->current->mix = cluster->mix != NULL ? pod_mix_ref(cluster->mix) : NULL;
     for (size_t i = 0; i < count; i++)
         snapshot_add(cluster->current, cluster->sorted_nodes[i]->state);
     return snapshot_ref(cluster->current);

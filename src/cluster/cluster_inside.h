@@ -10,7 +10,7 @@
 #include "ledger.h"
 #include "topofit/cluster.h"
 #include "topofit/mem.h"
-#include "topofit/workload_tally.h"
+#include "topofit/mix_tally.h"
 
 #include <pthread.h>
 
@@ -29,8 +29,8 @@ struct cluster {
     struct map *pods_by_uid; /* the same pods, borrowed */
     struct ledger *ledger;
     struct host_loads *host_loads; /* of the pods that say they are bound */
-    struct workload_tally *tally;  /* of pods as they come; NULL when the workload is given */
-    struct workload *workload;     /* what the tally last said, or what was given; may be NULL */
+    struct mix_tally *tally;       /* of pods as they come; NULL when the mix is given */
+    struct pod_mix *mix;           /* what the tally last said, or what was given; may be NULL */
     struct intern *intern;
     struct known_node **sorted_nodes; /* by name; NULL when a node came or went since */
     struct snapshot *current; /* the last snapshot taken, NULL when something changed since */

@@ -203,29 +203,29 @@ static void republish_hosts(struct cluster *cluster, const struct pod *named,
         cluster_republish(cluster, after->node);
 }
 
-/* --- the workload ---------------------------------------------------------------------------- */
+/* --- the mix ---------------------------------------------------------------------------- */
 
 static void tally(struct cluster *cluster, const struct pod *pod)
 {
     if (cluster->tally != NULL && !pod->finished)
-        workload_tally_add(cluster->tally, &pod->request, pod->host);
+        mix_tally_add(cluster->tally, &pod->request, pod->host);
 }
 
-static void summarise_workload(struct cluster *cluster)
+static void summarise_mix(struct cluster *cluster)
 {
-    if (cluster->tally == NULL || !workload_tally_has_news(cluster->tally))
+    if (cluster->tally == NULL || !mix_tally_has_news(cluster->tally))
         return;
-    workload_unref(cluster->workload);
-    cluster->workload = workload_tally_summary(cluster->tally);
+    pod_mix_unref(cluster->mix);
+    cluster->mix = mix_tally_summary(cluster->tally);
     snapshot_unref(steal_ptr(&cluster->current));
 }
 
-void cluster_set_workload(struct cluster *cluster, struct workload *steal_workload)
+void cluster_set_pod_mix(struct cluster *cluster, struct pod_mix *steal_mix)
 {
     LOCK(cluster);
-    workload_tally_free(steal_ptr(&cluster->tally));
-    workload_unref(cluster->workload);
-    cluster->workload = steal_workload;
+    mix_tally_free(steal_ptr(&cluster->tally));
+    pod_mix_unref(cluster->mix);
+    cluster->mix = steal_mix;
     snapshot_unref(steal_ptr(&cluster->current));
 }
 
@@ -261,7 +261,7 @@ void cluster_put_pod(struct cluster *cluster, struct pod *steal_pod)
     if (map_get(cluster->pods_by_uid, steal_pod->uid) == NULL)
         tally(cluster, steal_pod);
     put_pod(cluster, steal_pod);
-    summarise_workload(cluster);
+    summarise_mix(cluster);
 }
 
 void cluster_remove_pod(struct cluster *cluster, const char *namespace, const char *name,
@@ -410,7 +410,7 @@ void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t cou
     if (!cluster->pods_listed)
         SWAP(cluster->tally, listed->tally);
     cluster->pods_listed = true;
-    summarise_workload(cluster);
+    summarise_mix(cluster);
     pthread_mutex_unlock(&cluster->lock);
     cluster_free(listed);
 }

@@ -71,7 +71,7 @@ void snapshot_unref(struct snapshot *snapshot)
         return;
     for (size_t i = 0; i < snapshot->count; i++)
         node_state_unref(snapshot->states[i]);
-    workload_unref(snapshot->workload);
+    pod_mix_unref(snapshot->mix);
     free(snapshot);
 }
 

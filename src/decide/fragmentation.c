@@ -36,7 +36,7 @@ void leftover_of(const struct node *node, const struct node_use *use, struct hos
 }
 
 /* What the task takes of a device, in thousandths: the greater of its memory and its cores. */
-static uint64_t need_milli(const struct workload_task *task, const struct device *device)
+static uint64_t need_milli(const struct mix_task *task, const struct device *device)
 {
     uint64_t memory = WHOLE_MILLI, cores = 0;
 
@@ -51,7 +51,7 @@ static uint64_t need_milli(const struct workload_task *task, const struct device
     return memory > cores ? memory : cores;
 }
 
-static bool suits(const struct workload_task *task, const struct device *device)
+static bool suits(const struct mix_task *task, const struct device *device)
 {
     const char *product = device->product->chars;
 
@@ -68,7 +68,7 @@ static bool is_alike(const struct device *a, const struct device *b)
 }
 
 /* Of no use to one task. */
-static uint32_t useless_milli(const struct leftover *leftover, const struct workload_task *task)
+static uint32_t useless_milli(const struct leftover *leftover, const struct mix_task *task)
 {
     const struct node *node = leftover->node;
     uint64_t cpu = task->host.cpu_milli, need = 0;
@@ -89,11 +89,11 @@ static uint32_t useless_milli(const struct leftover *leftover, const struct work
     return fitting < task->ask.count + leftover->unattributed ? leftover->total_milli : useless;
 }
 
-double fragmentation_milli(const struct leftover *leftover, const struct workload *workload)
+double fragmentation_milli(const struct leftover *leftover, const struct pod_mix *mix)
 {
     double sum = 0;
 
-    for (size_t i = 0; i < workload->count; i++)
-        sum += workload->tasks[i].share * useless_milli(leftover, &workload->tasks[i]);
+    for (size_t i = 0; i < mix->count; i++)
+        sum += mix->tasks[i].share * useless_milli(leftover, &mix->tasks[i]);
     return sum;
 }

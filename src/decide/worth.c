@@ -82,11 +82,11 @@ static uint32_t judge_fragmentation(const struct worth_question *question,
 {
     struct leftover before;
 
-    if (question->workload == NULL)
+    if (question->mix == NULL)
         return fragmentation_score_0_100(0, 0);
     leftover_of(question->node, question->use, question->host_used, &before);
-    return fragmentation_score_0_100(fragmentation_milli(&before, question->workload),
-                                     fragmentation_milli(after, question->workload));
+    return fragmentation_score_0_100(fragmentation_milli(&before, question->mix),
+                                     fragmentation_milli(after, question->mix));
 }
 
 void worth_of(const struct worth_question *question, struct worth *out)

@@ -111,7 +111,7 @@ void call_decide(struct extender *extender, const struct call *call,
                     extender->memo, plan, verdict);
 }
 
-struct ranked_node call_rank(const struct extender *extender, const struct workload *workload,
+struct ranked_node call_rank(const struct extender *extender, const struct pod_mix *mix,
                              const struct pod *pod, const struct called_node *called,
                              const struct plan *plan)
 {
@@ -125,7 +125,7 @@ struct ranked_node call_rank(const struct extender *extender, const struct workl
                                       .request = &pod->request,
                                       .host = pod->host,
                                       .plan = plan,
-                                      .workload = workload},
+                                      .mix = mix},
              &worth);
     ranked.merit = worth_merit(&worth, packing);
     ranked.grade_1_10 = worth_grade_1_10(&worth, &pod->request, packing);

@@ -52,7 +52,7 @@ void call_decide(struct extender *extender, const struct call *call,
                  const struct called_node *called, struct plan *plan, struct verdict *verdict);
 
 /* How good a node is for a pod that is planned there. */
-struct ranked_node call_rank(const struct extender *extender, const struct workload *workload,
+struct ranked_node call_rank(const struct extender *extender, const struct pod_mix *mix,
                              const struct pod *pod, const struct called_node *called,
                              const struct plan *plan);
 

@@ -64,8 +64,7 @@ static void explain_node(struct extender *extender, const struct explanation *ex
     row->kept = true;
     row->tier = plan.tier;
     row->quality_0_100 = plan.quality_0_100;
-    row->ranked =
-        call_rank(extender, explanation->snapshot->workload, explanation->pod, &called, &plan);
+    row->ranked = call_rank(extender, explanation->snapshot->mix, explanation->pod, &called, &plan);
     plan_allocation(&plan, state->node, request, &row->allocation);
 }
 

@@ -41,7 +41,7 @@ static void consider(struct extender *extender, const struct call *call, size_t 
     }
     call_decide(extender, call, &called, &plan, &verdict);
     if (verdict.reason == REASON_OK)
-        *out = call_rank(extender, call->snapshot->workload, call->pod, &called, &plan);
+        *out = call_rank(extender, call->snapshot->mix, call->pod, &called, &plan);
 }
 
 static void write_scores(const struct ranked_node *nodes, size_t count, struct buf *out)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workload - what kinds of pods this cluster runs, and how often each.
+ * pod_mix - what kinds of pods this cluster runs, and how often each.
  *
  * The measure of what a placement wastes: idle parts of devices that the typical pod cannot use are
  * worth nothing. Immutable once built, reference counted atomically; any thread may read it.
  *
  * source  docs/concepts/packing.md
  */
-#ifndef TOPOFIT_WORKLOAD_H
-#define TOPOFIT_WORKLOAD_H
+#ifndef TOPOFIT_POD_MIX_H
+#define TOPOFIT_POD_MIX_H
 
 #include <stddef.h>
 
@@ -16,7 +16,7 @@
 #include "topofit/request.h"
 
 /* One kind of pod with devices. */
-struct workload_task {
+struct mix_task {
     struct host_amounts host;
     struct ask ask; /* of how many devices, and what of each */
     bool is_whole;  /* takes them whole */
@@ -24,10 +24,10 @@ struct workload_task {
     double share; /* of all tasks; they add up to 1 */
 };
 
-struct workload {
+struct pod_mix {
     unsigned references;
     size_t count;
-    struct workload_task tasks[]; /* the most frequent first */
+    struct mix_task tasks[]; /* the most frequent first */
 };
 
 /*
@@ -36,17 +36,16 @@ struct workload {
  * out     initialised here, with a share of 0; the caller clears it.
  * return  false when the pod asks for no device, or for something that cannot be read.
  */
-bool workload_task_of(const struct request *request, struct host_amounts host,
-                      struct workload_task *out);
-void workload_task_clear(struct workload_task *task);
+bool mix_task_of(const struct request *request, struct host_amounts host, struct mix_task *out);
+void mix_task_clear(struct mix_task *task);
 
-/* A workload of no tasks with room for `capacity`; one reference. */
-struct workload *workload_new(size_t capacity);
+/* A mix of no tasks with room for `capacity`; one reference. */
+struct pod_mix *pod_mix_new(size_t capacity);
 
 /* Append a task; takes over its contents. */
-void workload_add(struct workload *workload, struct workload_task *steal_task);
+void pod_mix_add(struct pod_mix *mix, struct mix_task *steal_task);
 
-struct workload *workload_ref(struct workload *workload);
-void workload_unref(struct workload *workload); /* NULL is fine */
+struct pod_mix *pod_mix_ref(struct pod_mix *mix);
+void pod_mix_unref(struct pod_mix *mix); /* NULL is fine */
 
 #endif

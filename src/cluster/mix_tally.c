@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* workload_tally - learning the workload from the pods that arrive. */
-#include "topofit/workload_tally.h"
+/* mix_tally - learning the mix from the pods that arrive. */
+#include "topofit/mix_tally.h"
 
 #include "topofit/buf.h"
 #include "topofit/mem.h"
@@ -17,18 +17,18 @@
 struct kind {
     uint64_t pods;
     const char *key; /* borrowed from the map */
-    struct workload_task task;
+    struct mix_task task;
 };
 
-struct workload_tally {
+struct mix_tally {
     struct map *kinds; /* struct kind by what tells kinds apart, owned */
     uint64_t pods;     /* sum over kinds */
     uint64_t news;     /* pods since the last summary */
 };
 
-struct workload_tally *workload_tally_new(const struct hash_key *key)
+struct mix_tally *mix_tally_new(const struct hash_key *key)
 {
-    struct workload_tally *tally = xcalloc(1, sizeof *tally);
+    struct mix_tally *tally = xcalloc(1, sizeof *tally);
 
     tally->kinds = map_new(key);
     return tally;
@@ -38,11 +38,11 @@ static void free_kind(void *value)
 {
     struct kind *kind = value;
 
-    workload_task_clear(&kind->task);
+    mix_task_clear(&kind->task);
     free(kind);
 }
 
-void workload_tally_free(struct workload_tally *tally)
+void mix_tally_free(struct mix_tally *tally)
 {
     if (tally == NULL)
         return;
@@ -58,7 +58,7 @@ static void add_words(const struct word_list *list, struct buf *key)
 }
 
 /* Host memory is left out: it hardly ever decides, and splits kinds that are alike. */
-static void write_key(const struct workload_task *task, struct buf *out)
+static void write_key(const struct mix_task *task, struct buf *out)
 {
     buf_addf(out, "%s|%u|%d|%llu|%u|%d|%llu|", task->ask.class->name, task->ask.count,
              (int)task->ask.memory_kind, (unsigned long long)task->ask.memory,
@@ -73,7 +73,7 @@ static uint64_t pods_of(const struct map_cursor *at)
     return ((const struct kind *)at->value)->pods;
 }
 
-static void forget_rarest(struct workload_tally *tally)
+static void forget_rarest(struct mix_tally *tally)
 {
     struct map_cursor at = {0}, rarest = {0};
 
@@ -85,7 +85,7 @@ static void forget_rarest(struct workload_tally *tally)
     free_kind(map_remove(tally->kinds, rarest.key));
 }
 
-static void halve(struct workload_tally *tally)
+static void halve(struct mix_tally *tally)
 {
     struct map_cursor at = {0};
 
@@ -100,37 +100,36 @@ static void halve(struct workload_tally *tally)
     }
 }
 
-void workload_tally_add(struct workload_tally *tally, const struct request *request,
-                        struct host_amounts host)
+void mix_tally_add(struct mix_tally *tally, const struct request *request, struct host_amounts host)
 {
     AUTO(buf_clear) struct buf key = buf_with_max(KEY_BYTES_MAX);
-    AUTO(workload_task_clear) struct workload_task task;
+    AUTO(mix_task_clear) struct mix_task task;
     struct kind *kind;
 
-    if (!workload_task_of(request, host, &task))
+    if (!mix_task_of(request, host, &task))
         return;
     write_key(&task, &key);
     if (key.overflowed)
         return; /* so many words: nobody else is like it */
     kind = map_get(tally->kinds, buf_text(&key));
     if (kind == NULL) {
-        if (map_count(tally->kinds) == WORKLOAD_KINDS_MAX)
+        if (map_count(tally->kinds) == MIX_KINDS_MAX)
             forget_rarest(tally);
         kind = xcalloc(1, sizeof *kind);
         kind->task = task;
-        task = (struct workload_task){0};
+        task = (struct mix_task){0};
         map_put(tally->kinds, buf_text(&key), kind);
     }
     kind->pods++;
     tally->pods++;
     tally->news++;
-    if (tally->pods >= WORKLOAD_PODS_MAX)
+    if (tally->pods >= MIX_PODS_MAX)
         halve(tally);
 }
 
-bool workload_tally_has_news(const struct workload_tally *tally)
+bool mix_tally_has_news(const struct mix_tally *tally)
 {
-    return tally->pods >= WORKLOAD_PODS_MIN && tally->news > 0 &&
+    return tally->pods >= MIX_PODS_MIN && tally->news > 0 &&
            tally->news >= tally->pods / NEWS_SHARE;
 }
 
@@ -145,7 +144,7 @@ static int compare_kinds(const void *a, const void *b)
     return strcmp(x->key, y->key);
 }
 
-static struct kind **sort_kinds(const struct workload_tally *tally)
+static struct kind **sort_kinds(const struct mix_tally *tally)
 {
     struct kind **kinds = xcalloc(map_count(tally->kinds) + 1, sizeof(*kinds));
     struct map_cursor at = {0};
@@ -160,7 +159,7 @@ static struct kind **sort_kinds(const struct workload_tally *tally)
 }
 
 /* How many of the sorted kinds make up enough; *pods is their sum. */
-static size_t count_typical(const struct workload_tally *tally, struct kind *const *kinds,
+static size_t count_typical(const struct mix_tally *tally, struct kind *const *kinds,
                             uint64_t *pods)
 {
     size_t count = 0;
@@ -170,22 +169,22 @@ static size_t count_typical(const struct workload_tally *tally, struct kind *con
     return count;
 }
 
-struct workload *workload_tally_summary(struct workload_tally *tally)
+struct pod_mix *mix_tally_summary(struct mix_tally *tally)
 {
     struct kind **kinds = sort_kinds(tally);
     uint64_t pods;
     size_t count = count_typical(tally, kinds, &pods);
-    struct workload *workload = count > 0 ? workload_new(count) : NULL;
+    struct pod_mix *mix = count > 0 ? pod_mix_new(count) : NULL;
 
     for (size_t i = 0; i < count; i++) {
-        struct workload_task task = kinds[i]->task;
+        struct mix_task task = kinds[i]->task;
 
         task.use_products = word_list_copy(&kinds[i]->task.use_products);
         task.avoid_products = word_list_copy(&kinds[i]->task.avoid_products);
         task.share = (double)kinds[i]->pods / (double)pods;
-        workload_add(workload, &task);
+        pod_mix_add(mix, &task);
     }
     free(kinds);
     tally->news = 0;
-    return workload;
+    return mix;
 }

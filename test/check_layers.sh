@@ -73,7 +73,7 @@ trap 'rm -f "$known"' EXIT
 {
     nm --defined-only "$2" "$3" | awk 'NF == 3 {print $3}'
     printf '%s\n' memcpy memset memcmp bcmp memmove qsort strcmp strlen __assert_fail __stack_chk_fail \
-        __memcpy_chk __memset_chk calloc free exp _GLOBAL_OFFSET_TABLE_
+        __memcpy_chk __memset_chk calloc free _GLOBAL_OFFSET_TABLE_
 } | sort -u >"$known"
 nm -u "$2" | awk '$1 == "U" {print $2}' | sort -u |
     grep -vE '^(__asan|__ubsan|__tsan|__sanitizer|__gcov|llvm_)' | comm -23 - "$known" | {

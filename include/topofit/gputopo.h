@@ -105,6 +105,10 @@ void gputopo_choose(const struct topology_question *question, const struct topol
 uint32_t gputopo_groups_lost(const struct peer_graph *graph, enum topology_source source,
                              device_mask before, device_mask after);
 
+/* Of such a number, the groups within tier 0 only. */
+#define TOPOLOGY_LINKED_GROUPS_BITS 9
+uint32_t gputopo_linked_groups(uint32_t groups_lost);
+
 /*
  * How good a set is, in 0..100 of the best set of that size which the whole graph could form:
  * the bottleneck's share when the tiers are equal, 0 when the tier is worse. 100 for one device.

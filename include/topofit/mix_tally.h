@@ -19,7 +19,7 @@
 
 #define MIX_KINDS_MAX 1024
 #define MIX_PODS_MAX 16384
-#define MIX_PODS_MIN 256
+#define MIX_PODS_MIN 16
 
 struct mix_tally;
 struct mix_tally *mix_tally_new(const struct hash_key *key);

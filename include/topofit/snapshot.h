@@ -14,6 +14,7 @@
 #include "topofit/grant.h"
 #include "topofit/node.h"
 #include "topofit/pod_mix.h"
+#include "topofit/scarcity.h"
 
 /* A node with what is in use on it. Shared by snapshots. */
 struct node_state {
@@ -27,7 +28,8 @@ struct node_state {
 
 struct snapshot {
     unsigned references;
-    uint64_t version;    /* of the youngest state there was when it was taken */
+    uint64_t version; /* of the youngest state there was when it was taken */
+    struct product_supply supply;
     struct pod_mix *mix; /* what pods usually come; NULL when that is not known */
     size_t count;
     struct node_state *states[]; /* ordered by name */

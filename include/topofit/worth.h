@@ -11,18 +11,19 @@
 #define TOPOFIT_WORTH_H
 
 #include "topofit/decide.h"
-#include "topofit/pod_mix.h"
+#include "topofit/waste.h"
 
 enum criterion {
     CRITERION_TIER = 0,      /* the worst tier inside the pod's sets */
     CRITERION_QUALITY,       /* of its links, against the best this node could ever give */
-    CRITERION_FRAGMENTATION, /* what it makes of the usefulness of what is left */
-    CRITERION_BROKEN,        /* idle devices of which it takes a fraction */
-    CRITERION_GROUPS,        /* of idle devices that go apart */
+    CRITERION_LINKED_GROUPS, /* of idle devices joined by the interconnect, that go apart */
+    CRITERION_GROUPS,        /* the same, and those on one NUMA node */
+    CRITERION_WASTE,         /* of what is left: how much of it will never be of use */
+    CRITERION_BROKEN,        /* is an idle device taken in part? */
     CRITERION_FULL,          /* how little is left of devices and CPU */
     CRITERION_EMPTY,         /* how little of the devices is in use */
 };
-#define CRITERION_COUNT 7
+#define CRITERION_COUNT 8
 
 /* "tier", "links", ... for people. Static storage. */
 const char *criterion_name(enum criterion criterion);
@@ -30,6 +31,7 @@ const char *criterion_name(enum criterion criterion);
 /* A value for each criterion; more is better. */
 struct worth {
     uint32_t of[CRITERION_COUNT];
+    uint32_t taken_milli; /* of devices, by the plan */
 };
 
 /* A plan on a node as it is now. */
@@ -40,10 +42,14 @@ struct worth_question {
     const struct request *request;
     struct host_amounts host; /* what the pod takes of the node besides */
     const struct plan *plan;
-    const struct pod_mix *mix; /* NULL: not known */
 };
 
-void worth_of(const struct worth_question *question, struct worth *out);
+/* models: of the mix of pods; its mix is NULL when that is not known. */
+void worth_of(const struct worth_question *question, struct waste_models *models,
+              struct worth *out);
+
+/* Charge a worth for what it costs others, as so much waste. */
+void worth_charge(struct worth *worth, double waste_milli);
 
 /*
  * One number, never 0: it is greater when the first criterion in which two worths differ says so.

@@ -4,6 +4,7 @@
 
 #include "cluster_inside.h"
 #include "snapshot_inside.h"
+#include "supply.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ void cluster_free(struct cluster *cluster)
         conflict_clear(&cluster->conflicts[i]);
     map_free(cluster->pods_by_uid, NULL);
     map_free(cluster->pods, unref_pod);
+    supply_clear(&cluster->supply);
     pod_mix_unref(cluster->mix);
     mix_tally_free(cluster->tally);
     host_loads_free(cluster->host_loads);
@@ -152,6 +154,9 @@ static void publish(struct cluster *cluster, struct known_node *known, struct no
                                   ++cluster->last_version);
     note_freed(cluster, before, known->state);
     note_conflicts(cluster, before, known->state);
+    supply_add(&cluster->supply, known->state);
+    if (before != NULL)
+        supply_remove(&cluster->supply, before);
     node_state_unref(before);
     snapshot_unref(steal_ptr(&cluster->current));
 }
@@ -245,6 +250,7 @@ static void remove_node(struct cluster *cluster, const char *name)
 
     if (known == NULL)
         return;
+    supply_remove(&cluster->supply, known->state);
     free_known_node(known);
     free(steal_ptr(&cluster->sorted_nodes));
     snapshot_unref(steal_ptr(&cluster->current));
@@ -351,6 +357,7 @@ struct snapshot *cluster_snapshot(struct cluster *cluster)
     count = map_count(cluster->nodes);
     cluster->current = snapshot_new(count);
     cluster->current->version = cluster->last_version;
+    supply_copy(&cluster->supply, &cluster->current->supply);
     cluster->current->mix = cluster->mix != NULL ? pod_mix_ref(cluster->mix) : NULL;
     for (size_t i = 0; i < count; i++)
         snapshot_add(cluster->current, cluster->sorted_nodes[i]->state);

@@ -31,6 +31,7 @@ struct cluster {
     struct host_loads *host_loads; /* of the pods that say they are bound */
     struct mix_tally *tally;       /* of pods as they come; NULL when the mix is given */
     struct pod_mix *mix;           /* what the tally last said, or what was given; may be NULL */
+    struct product_supply supply;  /* of the states that are published */
     struct intern *intern;
     struct known_node **sorted_nodes; /* by name; NULL when a node came or went since */
     struct snapshot *current; /* the last snapshot taken, NULL when something changed since */

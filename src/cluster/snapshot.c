@@ -3,6 +3,7 @@
 #include "topofit/snapshot.h"
 
 #include "snapshot_inside.h"
+#include "supply.h"
 #include "topofit/mem.h"
 
 #include <stdlib.h>
@@ -72,6 +73,7 @@ void snapshot_unref(struct snapshot *snapshot)
     for (size_t i = 0; i < snapshot->count; i++)
         node_state_unref(snapshot->states[i]);
     pod_mix_unref(snapshot->mix);
+    supply_clear(&snapshot->supply);
     free(snapshot);
 }
 

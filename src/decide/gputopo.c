@@ -123,6 +123,16 @@ uint32_t gputopo_groups_lost(const struct peer_graph *graph, enum topology_sourc
     return lost;
 }
 
+/* Tier 0 and tier 1 take turns. */
+uint32_t gputopo_linked_groups(uint32_t groups_lost)
+{
+    uint32_t linked = 0;
+
+    for (unsigned kind = GPUTOPO_GROUP_KINDS; kind > 0; kind -= 2)
+        linked = linked << LOST_BITS | (groups_lost >> (kind - 1) * LOST_BITS & LOST_MAX);
+    return linked;
+}
+
 uint8_t gputopo_quality(const struct peer_graph *graph, const struct topology_rule *rule,
                         const struct topology_choice *choice, unsigned count,
                         struct gputopo_memo *memo)

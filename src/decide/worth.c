@@ -2,10 +2,9 @@
 /* worth - how good it is to put a pod on a node, by each criterion and as one number to compare. */
 #include "topofit/worth.h"
 
-#include "topofit/fragmentation.h"
+#include "topofit/leftover.h"
 
 #include <assert.h>
-#include <math.h>
 
 /*
  * A device is worth as much as so many CPU-milli when what is left is weighed.
@@ -13,17 +12,23 @@
  */
 #define CPU_MILLI_OF_DEVICE_MILLI 16
 
-/* How much each criterion can tell apart; together they fit into one number. */
+#define WASTE_BITS 23
+#define LEFTOVER_STEP 32 /* device-milli; finer differences of how full do not count */
+#define DEVICE_MILLI_BITS 16
+static_assert(DEVICE_MAX * WHOLE_DEVICE_MILLI < 1 << DEVICE_MILLI_BITS, "bits for all devices");
+
+/* How much each criterion can tell apart; those of a policy fit into one number with a 1 before. */
 static const struct {
     const char *name;
     unsigned bits;
 } criteria[CRITERION_COUNT] = {
     [CRITERION_TIER] = {"tier", 2},
     [CRITERION_QUALITY] = {"links", 7},
-    [CRITERION_FRAGMENTATION] = {"fragmentation", 7},
-    [CRITERION_BROKEN] = {"broken", 6},
+    [CRITERION_LINKED_GROUPS] = {"linked groups", TOPOLOGY_LINKED_GROUPS_BITS},
     [CRITERION_GROUPS] = {"groups", TOPOLOGY_GROUPS_LOST_BITS},
-    [CRITERION_FULL] = {"full", 17},
+    [CRITERION_WASTE] = {"waste", WASTE_BITS},
+    [CRITERION_BROKEN] = {"broken", 1},
+    [CRITERION_FULL] = {"full", 12},
     [CRITERION_EMPTY] = {"empty", 10},
 };
 
@@ -32,12 +37,12 @@ static const struct {
     enum criterion order[CRITERION_COUNT];
 } policies[PACKING_POLICY_COUNT] = {
     [PACKING_PACK] = {6,
-                      {CRITERION_TIER, CRITERION_QUALITY, CRITERION_FRAGMENTATION, CRITERION_BROKEN,
-                       CRITERION_GROUPS, CRITERION_FULL}},
+                      {CRITERION_TIER, CRITERION_QUALITY, CRITERION_LINKED_GROUPS, CRITERION_WASTE,
+                       CRITERION_BROKEN, CRITERION_FULL}},
     [PACKING_SPREAD] = {3, {CRITERION_TIER, CRITERION_QUALITY, CRITERION_EMPTY}},
     [PACKING_TOPOLOGY_FIRST] = {6,
                                 {CRITERION_TIER, CRITERION_QUALITY, CRITERION_GROUPS,
-                                 CRITERION_FRAGMENTATION, CRITERION_BROKEN, CRITERION_FULL}},
+                                 CRITERION_WASTE, CRITERION_BROKEN, CRITERION_FULL}},
 };
 
 const char *criterion_name(enum criterion criterion)
@@ -68,44 +73,64 @@ static uint64_t weigh_leftover(const struct leftover *leftover)
 }
 
 /*
- * 50 when it makes no difference, towards 100 the more useless rest it uses up, towards 0 the more
- * it makes. Whole numbers on purpose: small differences are noise, and leave the word to the next
- * criterion (docs/concepts/packing.md#why-whole-numbers).
+ * Steps of the waste that a plan makes or uses up, around the middle of the range; in the last
+ * places how little is left, so that equal waste goes where it is fuller.
  */
-static uint32_t fragmentation_score_0_100(double before_milli, double after_milli)
+#define STEPS_PER_MILLI 25
+#define NO_DIFFERENCE (1 << (WASTE_BITS - 1))
+
+static uint32_t waste_steps(double steps)
 {
-    return (uint32_t)(100 / (1 + exp((after_milli - before_milli) / 1000)));
+    double value = NO_DIFFERENCE + steps;
+
+    if (value < 0)
+        return 0;
+    return value < most_of(CRITERION_WASTE) ? (uint32_t)value : most_of(CRITERION_WASTE);
 }
 
-static uint32_t judge_fragmentation(const struct worth_question *question,
-                                    const struct leftover *after)
+static uint32_t judge_waste(struct waste_models *models, const struct leftover *before,
+                            const struct leftover *after)
 {
-    struct leftover before;
+    double less_waste;
 
-    if (question->mix == NULL)
-        return fragmentation_score_0_100(0, 0);
-    leftover_of(question->node, question->use, question->host_used, &before);
-    return fragmentation_score_0_100(fragmentation_milli(&before, question->mix),
-                                     fragmentation_milli(after, question->mix));
+    if (models->mix == NULL)
+        return NO_DIFFERENCE;
+    less_waste = waste_milli(models, before) - waste_milli(models, after);
+    return waste_steps(less_waste * STEPS_PER_MILLI -
+                       (double)weigh_leftover(after) / LEFTOVER_STEP);
 }
 
-void worth_of(const struct worth_question *question, struct worth *out)
+void worth_of(const struct worth_question *question, struct waste_models *models, struct worth *out)
 {
     const struct plan *plan = question->plan;
+    struct leftover before, after;
     struct node_use use_after;
-    struct leftover after;
 
     decide_use_after(question->node, question->use, question->request, plan, &use_after);
+    leftover_of(question->node, question->use, question->host_used, &before);
     leftover_of(question->node, &use_after, host_add(question->host_used, question->host), &after);
-    *out = (struct worth){.of = {
-                              [CRITERION_TIER] = less_of(CRITERION_TIER, plan->tier),
-                              [CRITERION_QUALITY] = plan->quality_0_100,
-                              [CRITERION_FRAGMENTATION] = judge_fragmentation(question, &after),
-                              [CRITERION_BROKEN] = less_of(CRITERION_BROKEN, plan->broken),
-                              [CRITERION_GROUPS] = less_of(CRITERION_GROUPS, plan->groups_lost),
-                              [CRITERION_FULL] = less_of(CRITERION_FULL, weigh_leftover(&after)),
-                              [CRITERION_EMPTY] = less_of(CRITERION_EMPTY, plan->load_per_mille),
-                          }};
+    *out = (struct worth){
+        .of =
+            {
+                [CRITERION_TIER] = less_of(CRITERION_TIER, plan->tier),
+                [CRITERION_QUALITY] = plan->quality_0_100,
+                [CRITERION_WASTE] = judge_waste(models, &before, &after),
+                [CRITERION_LINKED_GROUPS] =
+                    less_of(CRITERION_LINKED_GROUPS, gputopo_linked_groups(plan->groups_lost)),
+                [CRITERION_GROUPS] = less_of(CRITERION_GROUPS, plan->groups_lost),
+                [CRITERION_BROKEN] = less_of(CRITERION_BROKEN, plan->broken),
+                [CRITERION_FULL] = less_of(CRITERION_FULL, weigh_leftover(&after) / LEFTOVER_STEP),
+                [CRITERION_EMPTY] = less_of(CRITERION_EMPTY, plan->load_per_mille),
+            },
+        .taken_milli = before.total_milli - after.total_milli,
+    };
+}
+
+void worth_charge(struct worth *worth, double waste_milli)
+{
+    double steps = (double)worth->of[CRITERION_WASTE] - NO_DIFFERENCE;
+
+    worth->of[CRITERION_WASTE] = waste_steps(steps - waste_milli * STEPS_PER_MILLI);
 }
 
 /* --- comparing -------------------------------------------------------------------------------- */
@@ -126,15 +151,17 @@ uint64_t worth_merit(const struct worth *worth, enum packing_policy policy)
 uint64_t worth_merit_without_devices(const struct node *node, const struct node_use *use,
                                      struct host_amounts host_used, struct host_amounts pod)
 {
+    const uint32_t most_devices_milli = DEVICE_MAX * WHOLE_DEVICE_MILLI;
     struct leftover leftover;
     uint64_t merit = 1;
 
     if (node->host.cpu_milli == 0 || pod.cpu_milli == 0)
         return 0;
     leftover_of(node, use, host_add(host_used, pod), &leftover);
-    merit = merit << criteria[CRITERION_FULL].bits | less_of(CRITERION_FULL, leftover.total_milli);
+    merit = merit << DEVICE_MILLI_BITS |
+            (most_devices_milli - leftover.total_milli); /* the least of devices first */
     return merit << criteria[CRITERION_FULL].bits |
-           less_of(CRITERION_FULL, weigh_leftover(&leftover));
+           less_of(CRITERION_FULL, weigh_leftover(&leftover) / LEFTOVER_STEP);
 }
 
 #define GRADE_MAX 10

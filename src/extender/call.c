@@ -111,23 +111,37 @@ void call_decide(struct extender *extender, const struct call *call,
                     extender->memo, plan, verdict);
 }
 
-struct ranked_node call_rank(const struct extender *extender, const struct pod_mix *mix,
-                             const struct pod *pod, const struct called_node *called,
-                             const struct plan *plan)
+void ranking_begin(struct ranking *ranking, const struct extender *extender,
+                   const struct snapshot *snapshot, const struct pod *pod)
 {
-    enum packing_policy packing = decide_packing(&extender->options.policy, &pod->request);
-    struct ranked_node ranked = {.name = called->name};
+    *ranking = (struct ranking){.pod = pod,
+                                .packing = decide_packing(&extender->options.policy, &pod->request),
+                                .models = {.mix = snapshot->mix}};
+    scarcity_of(snapshot->mix, &snapshot->supply, &ranking->scarcity);
+}
+
+/* All devices of a plan are of one node, and nearly always of one product. */
+static const struct text *product_of(const struct node *node, const struct plan *plan)
+{
+    return node->devices[mask_first(plan->sets[0])].product;
+}
+
+struct ranked_node ranking_judge(struct ranking *ranking, const struct called_node *called,
+                                 const struct plan *plan)
+{
+    const struct request *request = &ranking->pod->request;
+    const struct worth_question question = {.node = called->node,
+                                            .use = &called->use,
+                                            .host_used = called->host_used,
+                                            .request = request,
+                                            .host = ranking->pod->host,
+                                            .plan = plan};
     struct worth worth;
 
-    worth_of(&(struct worth_question){.node = called->node,
-                                      .use = &called->use,
-                                      .host_used = called->host_used,
-                                      .request = &pod->request,
-                                      .host = pod->host,
-                                      .plan = plan,
-                                      .mix = mix},
-             &worth);
-    ranked.merit = worth_merit(&worth, packing);
-    ranked.grade_1_10 = worth_grade_1_10(&worth, &pod->request, packing);
-    return ranked;
+    worth_of(&question, &ranking->models, &worth);
+    worth_charge(&worth, scarcity_cost_milli(&ranking->scarcity, product_of(called->node, plan),
+                                             worth.taken_milli));
+    return (struct ranked_node){.name = called->name,
+                                .merit = worth_merit(&worth, ranking->packing),
+                                .grade_1_10 = worth_grade_1_10(&worth, request, ranking->packing)};
 }

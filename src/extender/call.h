@@ -51,9 +51,19 @@ void called_node_clear(struct called_node *called);
 void call_decide(struct extender *extender, const struct call *call,
                  const struct called_node *called, struct plan *plan, struct verdict *verdict);
 
-/* How good a node is for a pod that is planned there. */
-struct ranked_node call_rank(const struct extender *extender, const struct pod_mix *mix,
-                             const struct pod *pod, const struct called_node *called,
-                             const struct plan *plan);
+/* What ranking the nodes of one picture needs beside the nodes. Large: keep it off the stack. */
+struct ranking {
+    const struct pod *pod;
+    enum packing_policy packing;
+    struct waste_models models;
+    struct scarcity scarcity;
+};
+
+void ranking_begin(struct ranking *ranking, const struct extender *extender,
+                   const struct snapshot *snapshot, const struct pod *pod);
+
+/* How good a node is for the pod as it is planned there. */
+struct ranked_node ranking_judge(struct ranking *ranking, const struct called_node *called,
+                                 const struct plan *plan);
 
 #endif

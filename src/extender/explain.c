@@ -29,6 +29,7 @@ struct explanation {
     struct pod *pod;
     struct snapshot *snapshot;
     struct row *rows; /* [snapshot->count] best first */
+    struct ranking *ranking;
     size_t kept;
 };
 
@@ -37,6 +38,7 @@ static void explanation_clear(struct explanation *explanation)
     for (size_t i = 0; explanation->rows != NULL && i < explanation->snapshot->count; i++)
         allocation_clear(&explanation->rows[i].allocation);
     free(explanation->rows);
+    free(explanation->ranking);
     snapshot_unref(explanation->snapshot);
     pod_unref(explanation->pod);
 }
@@ -64,7 +66,7 @@ static void explain_node(struct extender *extender, const struct explanation *ex
     row->kept = true;
     row->tier = plan.tier;
     row->quality_0_100 = plan.quality_0_100;
-    row->ranked = call_rank(extender, explanation->snapshot->mix, explanation->pod, &called, &plan);
+    row->ranked = ranking_judge(explanation->ranking, &called, &plan);
     plan_allocation(&plan, state->node, request, &row->allocation);
 }
 
@@ -93,6 +95,8 @@ static void fill(struct extender *extender, struct explanation *explanation)
     size_t count = explanation->snapshot->count;
 
     explanation->rows = xcalloc(count, sizeof *explanation->rows);
+    explanation->ranking = xmalloc(sizeof *explanation->ranking);
+    ranking_begin(explanation->ranking, extender, explanation->snapshot, explanation->pod);
     for (size_t i = 0; i < count; i++) {
         struct row *row = &explanation->rows[i];
 

@@ -15,6 +15,11 @@ static void free_merits(uint64_t **merits)
     free(*merits);
 }
 
+static void free_ranking(struct ranking **ranking)
+{
+    free(*ranking);
+}
+
 /* A pod without devices fits everywhere, and should leave the hosts of idle devices alone. */
 static void consider_bystander(const struct call *call, const struct called_node *called,
                                struct ranked_node *out)
@@ -27,7 +32,7 @@ static void consider_bystander(const struct call *call, const struct called_node
 }
 
 static void consider(struct extender *extender, const struct call *call, size_t i,
-                     struct ranked_node *out)
+                     struct ranking *ranking, struct ranked_node *out)
 {
     AUTO(called_node_clear) struct called_node called = {0};
     struct verdict verdict;
@@ -41,7 +46,7 @@ static void consider(struct extender *extender, const struct call *call, size_t 
     }
     call_decide(extender, call, &called, &plan, &verdict);
     if (verdict.reason == REASON_OK)
-        *out = call_rank(extender, call->snapshot->mix, call->pod, &called, &plan);
+        *out = ranking_judge(ranking, &called, &plan);
 }
 
 static void write_scores(const struct ranked_node *nodes, size_t count, struct buf *out)
@@ -60,6 +65,7 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
     AUTO(call_clear) struct call call = {0};
     AUTO(free_nodes) struct ranked_node *nodes = NULL;
     AUTO(free_merits) uint64_t *merits = NULL;
+    AUTO(free_ranking) struct ranking *ranking = NULL;
 
     (void)now;
     if (call_open(extender, bytes, length, &call, err) < 0)
@@ -69,8 +75,10 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
         return error_set(err, call.trouble.code, "%s", call.trouble.text);
     nodes = xcalloc(call.count, sizeof *nodes);
     merits = xcalloc(call.count, sizeof *merits);
+    ranking = xmalloc(sizeof *ranking);
+    ranking_begin(ranking, extender, call.snapshot, call.pod);
     for (size_t i = 0; i < call.count; i++)
-        consider(extender, &call, i, &nodes[i]);
+        consider(extender, &call, i, ranking, &nodes[i]);
     rank_nodes(nodes, call.count, extender->options.policy.scores, merits);
     write_scores(nodes, call.count, out);
     return 0;

@@ -134,6 +134,7 @@ static void reference_node(const struct harness *harness, const struct node_stat
     const struct ask *ask = &request->asks[0];
     struct plan plan = {.tier = TIER_UNKNOWN, .quality_0_100 = 100};
     struct node_use after = state->use;
+    struct waste_models models = {0};
     struct worth worth;
     const struct fit_question question = {state->node, &state->use, request, ask};
     struct fit fit = gpufit_candidates(&question, NULL, &out->verdict);
@@ -157,7 +158,7 @@ static void reference_node(const struct harness *harness, const struct node_stat
     worth_of(
         &(struct worth_question){
             .node = state->node, .use = &state->use, .request = request, .plan = &plan},
-        &worth);
+             &models, &worth);
     out->ranked.merit = worth_merit(&worth, harness->extender.options.policy.packing);
 }
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* leftover - what is left on a node for other pods. */
+#include "topofit/leftover.h"
+
+#include "topofit/packing.h"
+
+static bool is_given_out(const struct device *device, const struct device_use *use)
+{
+    return device->healthy && !device->cordoned && !use->conflicted && !use->exclusive &&
+           use->slots < device->slots;
+}
+
+/* Pods that hold devices nobody can name may sit on any: the emptiest ones are written off. */
+static void write_off(struct leftover *leftover, uint32_t unattributed)
+{
+    for (; unattributed > 0 && leftover->total_milli > 0; unattributed--) {
+        unsigned emptiest = 0;
+
+        for (unsigned i = 1; i < leftover->node->device_count; i++) {
+            if (leftover->idle_milli[i] > leftover->idle_milli[emptiest])
+                emptiest = i;
+        }
+        leftover->total_milli -= leftover->idle_milli[emptiest];
+        leftover->idle_milli[emptiest] = 0;
+    }
+}
+
+void leftover_of(const struct node *node, const struct node_use *use, struct host_amounts host_used,
+                 struct leftover *out)
+{
+    const struct host_amounts left = host_subtract(node->host, host_used);
+
+    out->node = node;
+    out->total_milli = 0;
+    out->cpu_milli = node->host.cpu_milli > 0 ? left.cpu_milli : UINT64_MAX;
+    for (unsigned i = 0; i < node->device_count; i++) {
+        const struct device *device = &node->devices[i];
+        unsigned load = is_given_out(device, &use->devices[i])
+                            ? packing_device_load_per_mille(device, &use->devices[i])
+                            : WHOLE_DEVICE_MILLI;
+
+        out->idle_milli[i] = (uint16_t)(WHOLE_DEVICE_MILLI - load);
+        out->total_milli += out->idle_milli[i];
+    }
+    write_off(out, use->unattributed);
+}

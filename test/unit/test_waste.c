@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/builders.h"
+#include "support/test.h"
+
+#include "topofit/waste.h"
+
+/* One kind of pod: how often, with so much CPU, so many devices of so many percent (0: whole). */
+struct kind {
+    double share;
+    uint64_t cpu_milli;
+    unsigned count, percent;
+};
+
+static struct pod_mix *mix_of(const struct kind *kinds, size_t count)
+{
+    struct pod_mix *mix = pod_mix_new(count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct mix_task task = {
+            .host = {kinds[i].cpu_milli, 0},
+            .ask = {.class = &test_class,
+                    .count = kinds[i].count,
+                    .memory_kind = kinds[i].percent > 0 ? MEMORY_PERCENT : MEMORY_WHOLE,
+                    .memory = kinds[i].percent},
+            .is_whole = kinds[i].percent == 0,
+            .share = kinds[i].share,
+        };
+
+        pod_mix_add(mix, &task);
+    }
+    return mix;
+}
+
+/* The waste of a node with one device of which so much is idle; cpu: 0 = not told. */
+static double waste_of_one(const struct pod_mix *mix, unsigned idle_percent, uint64_t cpu_milli)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n", 1, 1000, 100);
+    struct node_use use = use_none(node);
+    struct waste_models models = {.mix = mix};
+    struct leftover leftover;
+
+    node->host.cpu_milli = cpu_milli;
+    if (idle_percent < 100)
+        use_take(&use, node, 0, 10 * (100 - idle_percent), 0, ISOLATION_SOFT);
+    leftover_of(node, &use, (struct host_amounts){0}, &leftover);
+    return waste_milli(&models, &leftover);
+}
+
+static void assert_near(double value, double want, double within)
+{
+    if (value < want - within || value > want + within)
+        fail_msg("%f is not within %f of %f", value, within, want);
+}
+
+static void test_waste__a_hole_that_nothing_fits_into_is_wasted(void **state)
+{
+    struct pod_mix *mix = mix_of((const struct kind[]){{1, 0, 1, 50}}, 1);
+
+    (void)state;
+    assert_near(waste_of_one(mix, 49, 0), 490, 0.01);
+    assert_near(waste_of_one(mix, 50, 0), 0, 3);
+    assert_near(waste_of_one(mix, 70, 0), 200, 3);
+    assert_near(waste_of_one(mix, 100, 0), 0, 6);
+    pod_mix_unref(mix);
+}
+
+/* Of 60: two pods of 30 leave nothing, one of 40 leaves 20. */
+static void test_waste__is_the_mean_over_what_may_come(void **state)
+{
+    struct pod_mix *mix = mix_of((const struct kind[]){{0.5, 0, 1, 30}, {0.5, 0, 1, 40}}, 2);
+
+    (void)state;
+    assert_near(waste_of_one(mix, 60, 0), 100, 4);
+    pod_mix_unref(mix);
+}
+
+static void test_waste__an_idle_device_is_used_by_pods_that_take_it_whole(void **state)
+{
+    struct pod_mix *mix = mix_of((const struct kind[]){{1, 0, 1, 0}}, 1);
+
+    (void)state;
+    assert_near(waste_of_one(mix, 100, 0), 4, 1);
+    assert_near(waste_of_one(mix, 99, 0), 990, 0.01);
+    pod_mix_unref(mix);
+}
+
+/* A pod takes 8 CPUs with each device: one device and 4 CPUs strand about half of it. */
+static void test_waste__devices_without_cpu_are_stranded(void **state)
+{
+    struct pod_mix *mix = mix_of((const struct kind[]){{1, 8000, 1, 0}}, 1);
+
+    (void)state;
+    assert_near(waste_of_one(mix, 100, 8000), 4, 1);
+    assert_near(waste_of_one(mix, 100, 3600), 500 + 4, 1);
+    assert_near(waste_of_one(mix, 100, 0), 4, 1); /* not told */
+    pod_mix_unref(mix);
+}
+
+static void test_waste__knows_each_kind_of_device_by_its_size(void **state)
+{
+    struct mix_task task = {
+        .ask = {.class = &test_class, .count = 1, .memory_kind = MEMORY_MIB, .memory = 500},
+        .share = 1};
+    AUTO(node_unref_pointer) struct node *small = node_plain("s", 1, 1000, 2);
+    AUTO(node_unref_pointer) struct node *large = node_plain("l", 1, 2000, 2);
+    struct node_use use = use_none(small);
+    struct pod_mix *mix = pod_mix_new(1);
+    struct waste_models models = {.mix = mix};
+    struct leftover leftover;
+
+    (void)state;
+    pod_mix_add(mix, &task);
+    use_take(&use, small, 0, 510, 0, ISOLATION_SOFT); /* 490 MiB left: too little */
+    leftover_of(small, &use, (struct host_amounts){0}, &leftover);
+    assert_near(waste_milli(&models, &leftover), 490, 0.01);
+    use = use_none(large);
+    use_take(&use, large, 0, 1020, 0, ISOLATION_SOFT); /* the same share, and room for one */
+    leftover_of(large, &use, (struct host_amounts){0}, &leftover);
+    assert_near(waste_milli(&models, &leftover), 240, 4);
+    assert_int_equal(models.count, 2);
+    pod_mix_unref(mix);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waste__a_hole_that_nothing_fits_into_is_wasted),
+        cmocka_unit_test(test_waste__is_the_mean_over_what_may_come),
+        cmocka_unit_test(test_waste__an_idle_device_is_used_by_pods_that_take_it_whole),
+        cmocka_unit_test(test_waste__devices_without_cpu_are_stranded),
+        cmocka_unit_test(test_waste__knows_each_kind_of_device_by_its_size),
+    };
+
+    return cmocka_run_group_tests_name("waste", tests, NULL, NULL);
+}

@@ -20,6 +20,7 @@
 #define PODS_MAX 20
 #define OTHERS_MAX 4
 #define CALM_TICK_MS 1000u
+#define CORDONED_DEVICES "topofit.io/cordoned-devices"
 
 struct machine {
     char name[16];
@@ -158,6 +159,11 @@ static bool is_other(const struct api_object *pod)
     return strncmp(pod->name, PEOPLE_OTHER, strlen(PEOPLE_OTHER)) == 0;
 }
 
+static bool is_waiting(const struct api_object *pod)
+{
+    return pod->node_name[0] == '\0';
+}
+
 static bool is_any(const struct api_object *pod)
 {
     (void)pod;
@@ -221,20 +227,64 @@ static size_t count_waiting(const struct people *people)
     return count;
 }
 
+/* What is missing or broken comes back. return false when all is as it was made. */
+static bool mend(struct people *people)
+{
+    const struct api_model *api = people->world->api;
+
+    for (size_t i = 0; i < people->machine_count; i++) {
+        struct machine *machine = &people->machines[i];
+        const struct api_object *node = api_model_find(api, API_NODE, "", machine->name);
+
+        if (node != NULL && machine->broken == 0 &&
+            api_object_annotation(node, CORDONED_DEVICES) == NULL)
+            continue;
+        machine->broken = 0;
+        put_machine(people, machine);
+        api_model_annotate(people->world->api, API_NODE, "", machine->name, CORDONED_DEVICES, NULL);
+        return true;
+    }
+    return false;
+}
+
+/* Somebody goes. Without anybody to go, it is those who wait who lose their patience. */
+static void make_room(struct people *people)
+{
+    const struct api_object *pod;
+
+    if (chance_hits(&people->world->chance, 1000) && mend(people))
+        return;
+    pod = pick_pod(people, is_bound);
+    if (pod == NULL)
+        pod = pick_pod(people, is_waiting);
+    if (pod != NULL)
+        api_model_delete_pod(people->world->api, pod->namespace, pod->name, 0);
+}
+
+static unsigned most_devices(const struct people *people)
+{
+    unsigned most = 1;
+
+    for (size_t i = 0; i < people->machine_count; i++)
+        most = people->machines[i].devices > most ? people->machines[i].devices : most;
+    return most;
+}
+
 /* When many wait already, there is need for room instead. */
 static void create_pod(struct people *people)
 {
-    static const unsigned counts[] = {1, 1, 1, 2, 2, 4};
+    static const unsigned counts[] = {1, 1, 1, 1, 2, 2, 4};
     static const uint64_t memory_mib[] = {0, 0, 2000, 4000, 8000};
     static const unsigned cores[] = {0, 0, 30, 100};
     struct world *world = people->world;
     struct jitter *chance = &world->chance;
+    unsigned count = counts[chance_pick(chance, ARRAY_LEN(counts))], most = most_devices(people);
     char name[16];
 
     if (api_model_count(world->api, API_POD) >= people->pods_most ||
         count_waiting(people) >= people->waiting_most) {
         if (chance_hits(chance, 6000))
-            end_pod(people);
+            make_room(people);
         return;
     }
     do
@@ -243,7 +293,7 @@ static void create_pod(struct people *people)
     api_model_create_pod(
         world->api, &(struct api_pod_spec){
                         .name = name,
-                        .devices = counts[chance_pick(chance, 6)],
+                        .devices = count < most ? count : most,
                         .memory_mib = people->wants_whole ? 0 : memory_mib[chance_pick(chance, 5)],
                         .cores = people->wants_whole ? 0 : cores[chance_pick(chance, 4)],
                         .gated = chance_hits(chance, 300)});
@@ -304,7 +354,7 @@ static void cordon_device(struct people *people)
 
     snprintf(id, sizeof id, "GPU-%s-%zu", machine->name, chance_pick(chance, machine->devices));
     api_model_annotate(people->world->api, API_NODE, "", machine->name,
-                       "topofit.io/cordoned-devices", chance_hits(chance, 5000) ? id : NULL);
+                       CORDONED_DEVICES, chance_hits(chance, 5000) ? id : NULL);
 }
 
 static char *other_record(struct people *people, const struct api_object *pod,

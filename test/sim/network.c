@@ -73,6 +73,7 @@ struct network {
     struct buf line;
 };
 
+static void work(struct network *network, struct call *call);
 static bool on_call(void *ctx, uint64_t id);
 static bool on_timeout(void *ctx, uint64_t id);
 
@@ -401,7 +402,12 @@ static void arrive(struct network *network, struct call *call)
         world_fault(world, FAULT_SLOW_SERVER))
         work_ms = chance_wait_ms(&world->chance, 70000);
     call->runs_out = work_ms > call->limit_ms && !plant_is(world, PLANT_NO_TIME_LIMIT);
-    plan(network, call, call->runs_out ? call->limit_ms : work_ms);
+    if (call->runs_out)
+        plan(network, call, call->limit_ms);
+    else if (work_ms > 0)
+        plan(network, call, work_ms);
+    else
+        work(network, call);
 }
 
 static void ask_model(struct network *network, struct call *call)

@@ -217,13 +217,18 @@ static void kill_pod(struct people *people)
         api_model_delete_pod(people->world->api, pod->namespace, pod->name, 0);
 }
 
+static bool can_be_placed(const struct api_object *pod)
+{
+    return !is_bound(pod) && !is_gated(pod);
+}
+
 static size_t count_waiting(const struct people *people)
 {
     const struct api_model *api = people->world->api;
     size_t count = 0;
 
     for (size_t i = 0; i < api_model_count(api, API_POD); i++)
-        count += !is_bound(api_model_get(api, API_POD, i));
+        count += can_be_placed(api_model_get(api, API_POD, i));
     return count;
 }
 

@@ -694,7 +694,7 @@ static void on_bound(struct scheduler *scheduler, struct seen *seen,
         return;
     }
     seen->node[0] = '\0';
-    if (chance_hits(&scheduler->world->chance, 2000)) /* connections come and go */
+    if (chance_hits(&scheduler->world->chance, 5000)) /* connections come and go */
         turn_away(scheduler);
     wake_refused(scheduler);
     if (is_ours_to_place(seen->pod))

@@ -5,6 +5,7 @@
 #include "checker.h"
 #include "plant.h"
 #include "replica.h"
+#include "turnover.h"
 #include "support/api_model.h"
 
 #include "topofit/error.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #define SERVER_LIMIT_MS 60000u /* source: kube-apiserver --request-timeout */
+#define NETWORK_DELIVERY_MAX_MS 5000u
 #define GIVES_UP_MS 20000u     /* when TCP finds out that nobody answers */
 
 enum phase {
@@ -42,7 +44,7 @@ struct call {
     uint64_t limit_ms;
     bool runs_out;        /* the server gives up before it has done anything */
     int refusal;          /* a status the server answers instead of executing; 0: none */
-    bool reveals_nothing; /* it executes, and says that it failed */
+    bool has_hard_time;   /* a Binding, see turnover.h */
 
     int status;
     unsigned retry_after_s;
@@ -196,10 +198,16 @@ static uint64_t blocked_ms(struct network *network, uint64_t until_ms, unsigned 
                                                                           : 0;
 }
 
-static uint64_t choose_way_ms(struct world *world)
+/* Does a Binding at a bad time meet with this trouble as well? */
+static bool is_hindered(struct world *world, const struct call *call, unsigned parts)
 {
-    return world_fault(world, FAULT_SLOW_REQUEST)
-               ? chance_wait_ms(&world->chance, NETWORK_DELIVERY_MAX_MS)
+    return call->has_hard_time && !world->is_calm && chance_hits(&world->chance, parts);
+}
+
+static uint64_t choose_way_ms(struct world *world, const struct call *call, uint64_t most_ms)
+{
+    return world_fault(world, FAULT_SLOW_REQUEST) || is_hindered(world, call, 2000)
+               ? chance_wait_ms(&world->chance, most_ms)
                : chance_between(&world->chance, 0, 3);
 }
 
@@ -248,6 +256,8 @@ void network_send(struct network *network, size_t replica, uint64_t in_ms,
 {
     struct world *world = network->world;
     struct call *call = xcalloc(1, sizeof *call);
+    uint64_t most_ms = request->timeout_ms > 0 ? replica_network_ms(world->replicas[replica])
+                                                : NETWORK_DELIVERY_MAX_MS;
     uint64_t blocked, way_ms;
 
     call->id = ++network->last_id;
@@ -270,15 +280,16 @@ void network_send(struct network *network, size_t replica, uint64_t in_ms,
     call->next = network->calls;
     network->calls = call;
     cast_doubt(network, call);
+    call->has_hard_time = is_binding(call) && turnover_on_binding(world->turnover, replica);
     TRACE(world, "r%zu -> #%" PRIu64 " %s %.140s", replica, call->wish, call->method, call->path);
     blocked =
         blocked_ms(network, network->cuts[replica].requests_until_ms, network->cuts[replica].parts);
-    if (blocked > NETWORK_DELIVERY_MAX_MS)
+    if (blocked > most_ms)
         call->fate = FATE_VANISHES;
     else
         in_ms += blocked;
-    way_ms = choose_way_ms(world);
-    plan(network, call, in_ms + (blocked + way_ms > NETWORK_DELIVERY_MAX_MS ? 0 : way_ms));
+    way_ms = choose_way_ms(world, call, most_ms);
+    plan(network, call, in_ms + (blocked + way_ms > most_ms ? 0 : way_ms));
     if (request->timeout_ms > 0)
         world_plan(world, in_ms + request->timeout_ms, on_timeout, network, call->id);
 }
@@ -401,6 +412,8 @@ static void arrive(struct network *network, struct call *call)
     if ((is_binding(call) && is_in_doubt(network, call) && chance_hits(&world->chance, 3000)) ||
         world_fault(world, FAULT_SLOW_SERVER))
         work_ms = chance_wait_ms(&world->chance, 70000);
+    else if (is_hindered(world, call, 5000))
+        work_ms = chance_between(&world->chance, 500, 70000);
     call->runs_out = work_ms > call->limit_ms && !plant_is(world, PLANT_NO_TIME_LIMIT);
     if (call->runs_out)
         plan(network, call, call->limit_ms);
@@ -445,7 +458,7 @@ static void answer(struct network *network, struct call *call)
         return;
     }
     call->phase = ANSWERING;
-    if (blocked > GIVES_UP_MS || is_in_doubt(network, call) ||
+    if (blocked > GIVES_UP_MS || is_in_doubt(network, call) || is_hindered(world, call, 5000) ||
         world_fault(world, FAULT_SILENT_AFTER)) {
         go_silent(network, call);
         return;
@@ -555,6 +568,17 @@ static void plan_pump(struct network *network, struct call *call)
     plan(network, call, in_ms);
 }
 
+static void fail_watch(struct network *network, struct call *call)
+{
+    static const char line[] = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\","
+                               "\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+                               "\"message\":\"etcd event received\",\"reason\":"
+                               "\"InternalError\",\"code\":500}}\n";
+
+    replica_on_bytes(network->world->replicas[call->replica], call->wish, line, strlen(line));
+    end_call(network, call, ERR_NONE, NULL, true);
+}
+
 static bool breaks_stream(struct network *network, struct call *call)
 {
     struct world *world = network->world;
@@ -571,13 +595,7 @@ static bool breaks_stream(struct network *network, struct call *call)
         return true;
     }
     if (world_fault(world, FAULT_FAILED_WATCH)) {
-        static const char line[] = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\","
-                                   "\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
-                                   "\"message\":\"etcd event received\",\"reason\":"
-                                   "\"InternalError\",\"code\":500}}\n";
-
-        replica_on_bytes(world->replicas[call->replica], call->wish, line, strlen(line));
-        end_call(network, call, ERR_NONE, NULL, true);
+        fail_watch(network, call);
         return true;
     }
     return false;
@@ -703,6 +721,29 @@ void network_cut(struct network *network, size_t replica, const struct outage *o
                                           .answers_until_ms = now_ms + outage->answers_ms,
                                           .watches_until_ms = now_ms + outage->watches_ms,
                                           .parts = outage->parts};
+}
+
+void network_deafen(struct network *network, size_t replica, uint64_t for_ms)
+{
+    TRACE(network->world, "r%zu   hears nothing for %" PRIu64 " ms", replica, for_ms);
+    network->cuts[replica].watches_until_ms = network->world->now_ms + for_ms;
+}
+
+void network_fail_watches(struct network *network, size_t replica)
+{
+    struct world *world = network->world;
+
+    if (!replica_is_alive(world->replicas[replica]) ||
+        replica_paused_until_ms(world->replicas[replica]) > 0)
+        return;
+    TRACE(world, "r%zu   has its watches fail", replica);
+    for (struct call *call = network->calls; call != NULL; call = call->next) {
+        if (call->replica == replica && call->phase == STREAMING && !call->is_over &&
+            !call->is_abandoned && call->has_begun)
+            fail_watch(network, call);
+    }
+    replica_drive(world->replicas[replica]);
+    sweep(network);
 }
 
 void network_set_server(struct network *network, bool is_up)

@@ -3,16 +3,14 @@
  * network - the way between the replicas and the API server, and what may happen on it.
  *
  * What TCP and the server keep to in all this: bytes of one stream stay in order; a request that
- * did not arrive NETWORK_DELIVERY_MAX_MS after it was sent never does, whether its sender is still
- * there or not; the server works on a request for no longer than its `timeout` says, counted from
+ * did not arrive within 5 s, or the replica_network_ms() of one with a time limit, never does,
+ * whether its sender is still there or not; the server works on a request for no longer than its `timeout` says, counted from
  * its arrival, and at most for a minute.
  */
 #ifndef TOPOFIT_SIM_NETWORK_H
 #define TOPOFIT_SIM_NETWORK_H
 
 #include "world.h"
-
-#define NETWORK_DELIVERY_MAX_MS 5000u
 
 /* A request as a replica wants it sent. Strings are copied. */
 struct wire_request {
@@ -42,6 +40,12 @@ struct outage {
     unsigned parts; /* of 10,000 requests and answers are concerned; of watches all */
 };
 void network_cut(struct network *network, size_t replica, const struct outage *outage);
+
+/* Its watches alone tell nothing for a while. */
+void network_deafen(struct network *network, size_t replica, uint64_t for_ms);
+
+/* Its watches end with an error after which it has to list. */
+void network_fail_watches(struct network *network, size_t replica);
 
 /* The API server is down from now on, or up again. */
 void network_set_server(struct network *network, bool is_up);

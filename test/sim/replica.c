@@ -6,6 +6,7 @@
 #include "network.h"
 #include "plant.h"
 #include "scheduler.h"
+#include "turnover.h"
 
 #include "topofit/class.h"
 #include "topofit/controller.h"
@@ -108,23 +109,26 @@ void replica_jump_clock(struct replica *replica)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
+void replica_configure(struct world *world)
+{
+    static const struct sim_setup terms[] = {
+        {15000, 10000, 2000, 0}, {15000, 10000, 2000, 0}, /* as it comes */
+        {4000, 3000, 1000, 0},   {6000, 4000, 1300, 0},   {2000, 1400, 600, 0},
+    };
+    static const uint64_t timeouts_ms[] = {2000, 3000, 6000, 6000, 20000};
+
+    world->setup = terms[chance_pick(&world->chance, ARRAY_LEN(terms))];
+    world->setup.bind_timeout_ms =
+        timeouts_ms[chance_pick(&world->chance, ARRAY_LEN(timeouts_ms))];
+}
+
 struct replica *replica_new(struct world *world, size_t index)
 {
-    static const struct lease_options terms[] = {
-        {.duration_ms = 15000, .renew_deadline_ms = 10000, .retry_ms = 2000},
-        {.duration_ms = 15000, .renew_deadline_ms = 10000, .retry_ms = 2000},
-        {.duration_ms = 4000, .renew_deadline_ms = 3000, .retry_ms = 1000},
-        {.duration_ms = 6000, .renew_deadline_ms = 4000, .retry_ms = 700},
-    };
     static const uint64_t intervals_ms[] = {0, 20000, 60000, 300000};
-    static const uint64_t timeouts_ms[] = {2000, 3000, 6000, 6000};
     struct replica *replica = xcalloc(1, sizeof *replica);
-    struct jitter chance = {world->options.seed};
 
     replica->world = world;
     replica->index = index;
-    replica->lease = terms[chance_pick(&chance, ARRAY_LEN(terms))]; /* all have the same */
-    replica->bind_timeout_ms = timeouts_ms[chance_pick(&chance, ARRAY_LEN(timeouts_ms))];
     replica->reconcile_interval_ms = intervals_ms[chance_pick(&world->chance, 4)];
     replica->streams_lists = chance_hits(&world->chance, 5000);
     replica->rate_ppm = (int64_t)chance_between(&world->chance, 0, 10000) - 5000;
@@ -169,12 +173,23 @@ static int submit_bind(void *ctx, struct bind_job *steal_job, struct error *err)
 static void tell_event(void *ctx, const struct pod_event *event);
 static void publish(struct replica *replica);
 
+static void read_setup(struct replica *replica)
+{
+    const struct sim_setup *setup = &replica->world->setup;
+
+    replica->bind_timeout_ms = setup->bind_timeout_ms;
+    replica->lease = (struct lease_options){.duration_ms = setup->lease_duration_ms,
+                                            .renew_deadline_ms = setup->renew_deadline_ms,
+                                            .retry_ms = setup->retry_ms};
+}
+
 static void build(struct replica *replica)
 {
     static const struct hash_key key = {{7, 11}};
     char identity[64];
 
     snprintf(identity, sizeof identity, "r%zu-%" PRIu64, replica->index, replica->life);
+    read_setup(replica);
     replica->cluster = cluster_new(&key);
     replica->history = history_new(&key);
     replica->scratch = history_new(&key);
@@ -253,6 +268,11 @@ void replica_stop(struct replica *replica)
     replica->is_stopping = true;
     controller_stop(replica->controller);
     replica_drive(replica);
+}
+
+uint64_t replica_network_ms(const struct replica *replica)
+{
+    return controller_network_ms(&(struct controller_options){.lease = &replica->lease});
 }
 
 bool replica_is_alive(const struct replica *replica)
@@ -533,7 +553,8 @@ static int submit_bind(void *ctx, struct bind_job *steal_job, struct error *err)
         return error_set(err, ERR_BUSY, "too many Bindings are in flight");
     misunderstand(world, steal_job);
     replica->jobs[replica->job_count++] = steal_job;
-    if (world_fault(world, FAULT_QUEUE_GAP))
+    gap_ms = turnover_on_job(world->turnover, replica->index, replica->bind_timeout_ms);
+    if (gap_ms == 0 && world_fault(world, FAULT_QUEUE_GAP))
         gap_ms = chance_wait_ms(&world->chance, QUEUE_GAP_MS);
     world_plan(world, gap_ms, on_queue, replica, replica->life);
     return 0;

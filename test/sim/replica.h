@@ -10,6 +10,9 @@
 
 enum verb { VERB_FILTER = 0, VERB_PRIORITIZE, VERB_BIND };
 
+/* Choose the configuration with which replicas start from now on; all are to have the same. */
+void replica_configure(struct world *world);
+
 struct replica *replica_new(struct world *world, size_t index);
 void replica_free(struct replica *replica);
 
@@ -20,6 +23,9 @@ void replica_crash(struct replica *replica);
 /* SIGTERM; the process ends by itself. */
 void replica_stop(struct replica *replica);
 void replica_pause(struct replica *replica, uint64_t for_ms);
+
+/* How long the network may hold back what it has sent. */
+uint64_t replica_network_ms(const struct replica *replica);
 
 bool replica_is_alive(const struct replica *replica);
 /* Until when (world's time) it does nothing; 0 when it is not paused. */

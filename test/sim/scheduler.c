@@ -76,15 +76,22 @@ static bool on_flush(void *ctx, uint64_t number);
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-struct scheduler *scheduler_new(struct world *world)
+static void configure(struct scheduler *scheduler)
 {
     static const uint64_t timeouts_ms[] = {5000, 10000, 10000, 30000};
     static const uint64_t backoffs_ms[] = {50, 200, 1000, 1000}; /* the last is the default */
+    struct jitter *chance = &scheduler->world->chance;
+
+    scheduler->backoff_min_ms = backoffs_ms[chance_pick(chance, 4)];
+    scheduler->http_timeout_ms = timeouts_ms[chance_pick(chance, 4)];
+}
+
+struct scheduler *scheduler_new(struct world *world)
+{
     struct scheduler *scheduler = xcalloc(1, sizeof *scheduler);
 
     scheduler->world = world;
-    scheduler->backoff_min_ms = backoffs_ms[chance_pick(&world->chance, 4)];
-    scheduler->http_timeout_ms = timeouts_ms[chance_pick(&world->chance, 4)];
+    configure(scheduler);
     world_plan(world, FLUSH_EVERY_MS, on_flush, scheduler, 0);
     return scheduler;
 }
@@ -462,6 +469,11 @@ static void turn_away(struct scheduler *scheduler)
     scheduler->replica = chance_pick(&scheduler->world->chance, scheduler->world->options.replicas);
 }
 
+void scheduler_turn_to(struct scheduler *scheduler, size_t replica)
+{
+    scheduler->replica = replica;
+}
+
 /* The end of the exchange reaches kube-scheduler; answer NULL: as an error. */
 static void close_in(struct scheduler *scheduler, struct question *question, uint64_t in_ms)
 {
@@ -812,6 +824,7 @@ void scheduler_restart(struct scheduler *scheduler)
     free(scheduler->trying);
     scheduler->trying = NULL;
     forget_all(scheduler);
+    configure(scheduler);
     scheduler_on_change(scheduler);
 }
 

@@ -25,6 +25,9 @@ void scheduler_on_answer(struct scheduler *scheduler, uint64_t question, const c
 /* The connections to a replica break. */
 void scheduler_on_crash(struct scheduler *scheduler, size_t replica);
 
+/* Its next questions go to this replica. */
+void scheduler_turn_to(struct scheduler *scheduler, size_t replica);
+
 /* Another process takes over: nothing is assumed any more. */
 void scheduler_restart(struct scheduler *scheduler);
 

@@ -7,6 +7,7 @@
 #include "people.h"
 #include "replica.h"
 #include "scheduler.h"
+#include "turnover.h"
 #include "support/api_model.h"
 
 #include "topofit/mem.h"
@@ -39,12 +40,13 @@ struct world *world_new(const struct sim_options *options)
     world->trace.prints = options->traces;
     world->api = api_model_new(LOG_MAX);
     api_model_options(world->api)->epoch_ms = EPOCH_MS;
-    api_model_options(world->api)->zero_lag = chance_between(&world->chance, 0, 60);
     api_model_options(world->api)->events_max = 50;
     world->network = network_new(world);
     world->people = people_new(world);
     world->scheduler = scheduler_new(world);
+    world->turnover = turnover_new(world);
     world->checker = checker_new(world);
+    replica_configure(world);
     for (size_t i = 0; i < options->replicas; i++)
         world->replicas[i] = replica_new(world, i);
     return world;
@@ -56,6 +58,7 @@ void world_free(struct world *world)
         replica_free(world->replicas[i]);
     checker_free(world->checker);
     scheduler_free(world->scheduler);
+    turnover_free(world->turnover);
     people_free(world->people);
     network_free(world->network);
     api_model_free(world->api);
@@ -114,6 +117,17 @@ static bool is_well(const struct world *world)
     return world->failure[0] == '\0';
 }
 
+/* Somebody rolls out another configuration, all at once. */
+static void configure(struct world *world)
+{
+    if (!chance_hits(&world->chance, 3000))
+        return;
+    replica_configure(world);
+    for (size_t i = 0; i < world->options.replicas; i++)
+        replica_crash(world->replicas[i]);
+    scheduler_restart(world->scheduler);
+}
+
 static void run_trouble(struct world *world)
 {
     uint64_t end = world->steps + chance_between(&world->chance, ROUND_STEPS_MIN, ROUND_STEPS_MAX);
@@ -122,7 +136,9 @@ static void run_trouble(struct world *world)
     world->is_calm = false;
     faults_draw(&world->faults, &world->chance);
     api_model_options(world->api)->refuses_watch_list = world_fault(world, FAULT_NO_WATCH_LIST);
+    api_model_options(world->api)->zero_lag = chance_between(&world->chance, 0, 200);
     api_model_options(world->api)->too_old_is_status = chance_hits(&world->chance, 5000);
+    configure(world);
     people_begin(world->people);
     while (world->steps < end && is_well(world))
         step(world);

@@ -46,11 +46,17 @@ struct sim_options {
     bool is_patient; /* in calm, kube-scheduler's own five minutes count as waking pods */
 };
 
+/* What all replicas are told when they start. */
+struct sim_setup {
+    uint64_t lease_duration_ms, renew_deadline_ms, retry_ms, bind_timeout_ms;
+};
+
 struct api_model;
 struct network;
 struct replica;
 struct scheduler;
 struct people;
+struct turnover;
 struct checker;
 
 struct world {
@@ -61,12 +67,14 @@ struct world {
     struct faults faults;
     uint64_t now_ms, steps;
     bool is_calm;
+    struct sim_setup setup;
 
     struct api_model *api;
     struct network *network;
     struct replica *replicas[REPLICAS_MAX];
     struct scheduler *scheduler;
     struct people *people;
+    struct turnover *turnover;
     struct checker *checker;
 
     uint64_t bindings, failovers, rounds;

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * turnover - the lead changes while Bindings are under way.
+ *
+ * What is unlikely when each fault comes by itself: the leader falls just when it has sent a
+ * Binding, the others have not heard of its last ones, and it may be back before anybody else has
+ * noticed. Everything that happens could happen by itself.
+ */
+#ifndef TOPOFIT_SIM_TURNOVER_H
+#define TOPOFIT_SIM_TURNOVER_H
+
+#include "world.h"
+
+struct turnover *turnover_new(struct world *world);
+void turnover_free(struct turnover *turnover);
+
+/* A replica is about to send a Binding. return true when that Binding is to have a hard time. */
+bool turnover_on_binding(struct turnover *turnover, size_t replica);
+
+/*
+ * A replica has booked for a Binding that it has not begun to send. return how long that is going
+ * to take; 0: as usual.
+ */
+uint64_t turnover_on_job(struct turnover *turnover, size_t replica, uint64_t timeout_ms);
+
+#endif

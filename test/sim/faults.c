@@ -2,6 +2,8 @@
 /* faults - what goes wrong, and how often. */
 #include "faults.h"
 
+#include "topofit/mem.h"
+
 #include <string.h>
 
 static const struct {
@@ -23,14 +25,19 @@ static unsigned draw(size_t kind, struct jitter *chance)
     return (unsigned)chance_between(chance, 1, most);
 }
 
-/* Many faults at once hide each other: a third of the rounds has few, a third is fierce. */
+/*
+ * Many faults at once hide each other: a sixth of the rounds is fierce, and half of them have
+ * little but changes of the lead.
+ */
 void faults_draw(struct faults *faults, struct jitter *chance)
 {
-    static const unsigned shares[] = {1500, 5000, 9000};
-    unsigned share = shares[chance_pick(chance, 3)];
+    static const unsigned shares[] = {1500, 5000, 9000, 300, 300, 300};
+    unsigned share = shares[chance_pick(chance, ARRAY_LEN(shares))];
 
     for (size_t i = 0; i < FAULT_KINDS; i++)
         faults->parts[i] = chance_hits(chance, share) ? draw(i, chance) : 0;
+    if (share == shares[3])
+        faults->parts[FAULT_TURNOVER] = draw(FAULT_TURNOVER, chance);
 }
 
 void faults_stop(struct faults *faults)

@@ -45,7 +45,7 @@
     X(PAUSE_BETWEEN_WISHES, 20, "replicas paused between two requests") \
     X(CLOCK_JUMP, 20, "unix clocks set") \
     X(QUEUE_GAP, 1000, "bind jobs that wait for up to a minute before the machine takes them") \
-    X(TURNOVER, 3000, "Bindings under way when the lead is about to change") \
+    X(TURNOVER, 6000, "Bindings under way when the lead is about to change") \
     X(RECONCILE, 50, "comparisons asked for") \
     X(QUESTION_LOST, 200, "questions of kube-scheduler lost on their way") \
     X(VERDICT_LOST, 200, "answers to kube-scheduler lost") \

@@ -18,7 +18,7 @@
 
 #define SERVER_LIMIT_MS 60000u /* source: kube-apiserver --request-timeout */
 #define NETWORK_DELIVERY_MAX_MS 5000u
-#define GIVES_UP_MS 20000u     /* when TCP finds out that nobody answers */
+#define GIVES_UP_MS 20000u /* when TCP finds out that nobody answers */
 
 enum phase {
     TRAVELLING = 0, /* to the server */
@@ -42,9 +42,9 @@ struct call {
     char *method, *path, *content_type, *body;
     size_t body_length;
     uint64_t limit_ms;
-    bool runs_out;        /* the server gives up before it has done anything */
-    int refusal;          /* a status the server answers instead of executing; 0: none */
-    bool has_hard_time;   /* a Binding, see turnover.h */
+    bool runs_out;      /* the server gives up before it has done anything */
+    int refusal;        /* a status the server answers instead of executing; 0: none */
+    bool has_hard_time; /* a Binding, see turnover.h */
 
     int status;
     unsigned retry_after_s;
@@ -233,11 +233,13 @@ static void cast_doubt(struct network *network, const struct call *call)
     struct cut *cut = &network->cuts[call->replica];
     const char *name = strstr(call->path, "/pods/");
 
-    if (!is_binding(call) || name == NULL || !world_fault(world, FAULT_DOUBT))
+    if (!is_binding(call) || name == NULL ||
+        (!call->has_hard_time && !world_fault(world, FAULT_DOUBT)))
         return;
     snprintf(cut->pod, sizeof cut->pod, "%.*s", (int)strcspn(name + 6, "/") + 6, name);
     cut->pod_until_ms = world->now_ms + chance_between(&world->chance, 1000, 30000);
-    cut->watches_until_ms = world->now_ms + chance_between(&world->chance, 0, 60000);
+    if (!call->has_hard_time || chance_hits(&world->chance, 5000))
+        cut->watches_until_ms = world->now_ms + chance_between(&world->chance, 0, 60000);
     TRACE(world, "r%zu   is not told about %s", call->replica, cut->pod);
 }
 
@@ -257,7 +259,7 @@ void network_send(struct network *network, size_t replica, uint64_t in_ms,
     struct world *world = network->world;
     struct call *call = xcalloc(1, sizeof *call);
     uint64_t most_ms = request->timeout_ms > 0 ? replica_network_ms(world->replicas[replica])
-                                                : NETWORK_DELIVERY_MAX_MS;
+                                               : NETWORK_DELIVERY_MAX_MS;
     uint64_t blocked, way_ms;
 
     call->id = ++network->last_id;
@@ -279,8 +281,8 @@ void network_send(struct network *network, size_t replica, uint64_t in_ms,
     call->fate = choose_fate(network);
     call->next = network->calls;
     network->calls = call;
-    cast_doubt(network, call);
     call->has_hard_time = is_binding(call) && turnover_on_binding(world->turnover, replica);
+    cast_doubt(network, call);
     TRACE(world, "r%zu -> #%" PRIu64 " %s %.140s", replica, call->wish, call->method, call->path);
     blocked =
         blocked_ms(network, network->cuts[replica].requests_until_ms, network->cuts[replica].parts);
@@ -409,11 +411,12 @@ static void arrive(struct network *network, struct call *call)
     }
     call->phase = WORKING;
     call->refusal = choose_refusal(world);
-    if ((is_binding(call) && is_in_doubt(network, call) && chance_hits(&world->chance, 3000)) ||
-        world_fault(world, FAULT_SLOW_SERVER))
-        work_ms = chance_wait_ms(&world->chance, 70000);
-    else if (is_hindered(world, call, 5000))
+    if (is_hindered(world, call, 6000))
         work_ms = chance_between(&world->chance, 500, 70000);
+    else if ((is_binding(call) && is_in_doubt(network, call) &&
+              chance_hits(&world->chance, 3000)) ||
+             world_fault(world, FAULT_SLOW_SERVER))
+        work_ms = chance_wait_ms(&world->chance, 70000);
     call->runs_out = work_ms > call->limit_ms && !plant_is(world, PLANT_NO_TIME_LIMIT);
     if (call->runs_out)
         plan(network, call, call->limit_ms);
@@ -713,14 +716,17 @@ static bool on_call(void *ctx, uint64_t id)
 void network_cut(struct network *network, size_t replica, const struct outage *outage)
 {
     uint64_t now_ms = network->world->now_ms;
+    struct cut *cut = &network->cuts[replica];
 
     TRACE(network->world,
           "r%zu   is cut off: requests for %" PRIu64 " ms, answers %" PRIu64 ", watches %" PRIu64,
           replica, outage->requests_ms, outage->answers_ms, outage->watches_ms);
-    network->cuts[replica] = (struct cut){.requests_until_ms = now_ms + outage->requests_ms,
-                                          .answers_until_ms = now_ms + outage->answers_ms,
-                                          .watches_until_ms = now_ms + outage->watches_ms,
-                                          .parts = outage->parts};
+    cut->requests_until_ms = now_ms + outage->requests_ms;
+    cut->answers_until_ms = now_ms + outage->answers_ms;
+    cut->watches_until_ms = now_ms + outage->watches_ms;
+    cut->parts = outage->parts;
+    if (network->world->is_calm)
+        cut->pod[0] = '\0';
 }
 
 void network_deafen(struct network *network, size_t replica, uint64_t for_ms)

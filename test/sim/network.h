@@ -4,8 +4,8 @@
  *
  * What TCP and the server keep to in all this: bytes of one stream stay in order; a request that
  * did not arrive within 5 s, or the replica_network_ms() of one with a time limit, never does,
- * whether its sender is still there or not; the server works on a request for no longer than its `timeout` says, counted from
- * its arrival, and at most for a minute.
+ * whether its sender is still there or not; the server works on a request for no longer than its
+ * `timeout` says, counted from its arrival, and at most for a minute.
  */
 #ifndef TOPOFIT_SIM_NETWORK_H
 #define TOPOFIT_SIM_NETWORK_H

@@ -5,6 +5,7 @@
 #include "network.h"
 #include "replica.h"
 #include "scheduler.h"
+#include "turnover.h"
 #include "checker.h"
 #include "support/api_model.h"
 
@@ -20,6 +21,7 @@
 #define PODS_MAX 20
 #define OTHERS_MAX 4
 #define CALM_TICK_MS 1000u
+#define QUIET_TICK_MS 5000u
 #define CORDONED_DEVICES "topofit.io/cordoned-devices"
 
 struct machine {
@@ -92,7 +94,7 @@ static char *pairs_text(unsigned devices)
 
 static void make_machine(struct people *people, struct machine *machine)
 {
-    static const unsigned counts[] = {1, 1, 2, 2, 4, 8}, slots[] = {1, 1, 1, 2, 10};
+    static const unsigned counts[] = {1, 1, 2, 2, 4, 8}, slots[] = {1, 1, 2, 4, 10};
     struct jitter *chance = &people->world->chance;
 
     free(machine->topology);
@@ -275,8 +277,7 @@ static unsigned most_devices(const struct people *people)
     return most;
 }
 
-/* When many wait already, there is need for room instead. */
-static void create_pod(struct people *people)
+static void add_pod(struct people *people)
 {
     static const unsigned counts[] = {1, 1, 1, 1, 2, 2, 4};
     static const uint64_t memory_mib[] = {0, 0, 2000, 4000, 8000};
@@ -286,12 +287,8 @@ static void create_pod(struct people *people)
     unsigned count = counts[chance_pick(chance, ARRAY_LEN(counts))], most = most_devices(people);
     char name[16];
 
-    if (api_model_count(world->api, API_POD) >= people->pods_most ||
-        count_waiting(people) >= people->waiting_most) {
-        if (chance_hits(chance, 6000))
-            make_room(people);
+    if (api_model_count(world->api, API_POD) >= people->pods_most)
         return;
-    }
     do
         snprintf(name, sizeof name, "p%zu", chance_pick(chance, people->pods_most));
     while (api_model_find(world->api, API_POD, "default", name) != NULL);
@@ -302,6 +299,24 @@ static void create_pod(struct people *people)
                         .memory_mib = people->wants_whole ? 0 : memory_mib[chance_pick(chance, 5)],
                         .cores = people->wants_whole ? 0 : cores[chance_pick(chance, 4)],
                         .gated = chance_hits(chance, 300)});
+}
+
+/* When many wait already, there is need for room instead. */
+static void create_pod(struct people *people)
+{
+    const struct api_model *api = people->world->api;
+
+    if (api_model_count(api, API_POD) < people->pods_most &&
+        count_waiting(people) < people->waiting_most)
+        add_pod(people);
+    else if (chance_hits(&people->world->chance, 6000))
+        make_room(people);
+}
+
+void people_crowd(struct people *people, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add_pod(people);
 }
 
 static void finish_pod(struct people *people)
@@ -358,8 +373,8 @@ static void cordon_device(struct people *people)
     char id[32];
 
     snprintf(id, sizeof id, "GPU-%s-%zu", machine->name, chance_pick(chance, machine->devices));
-    api_model_annotate(people->world->api, API_NODE, "", machine->name,
-                       CORDONED_DEVICES, chance_hits(chance, 5000) ? id : NULL);
+    api_model_annotate(people->world->api, API_NODE, "", machine->name, CORDONED_DEVICES,
+                       chance_hits(chance, 5000) ? id : NULL);
 }
 
 static char *other_record(struct people *people, const struct api_object *pod,
@@ -582,6 +597,8 @@ static uint64_t next_tick_ms(struct people *people, bool did_something)
 
     if (people->world->is_calm)
         return CALM_TICK_MS;
+    if (turnover_is_quiet(people->world->turnover))
+        return chance_between(chance, 1, QUIET_TICK_MS);
     if (did_something)
         return chance_between(chance, 1, people->tick_ms);
     return chance_between(chance, 50, 1500);
@@ -615,7 +632,7 @@ void people_begin(struct people *people)
     people->tick_ms = (uint64_t)5 << chance_pick(chance, 5);
     people->pods_most = (size_t)chance_between(chance, 6, PODS_MAX);
     people->wants_whole = chance_hits(chance, 5000);
-    people->waiting_most = (size_t)chance_between(chance, 1, 6);
+    people->waiting_most = (size_t)chance_between(chance, 1, 8);
     for (size_t i = 0; i < ARRAY_LEN(habits); i++)
         people->weights[i] =
             chance_hits(chance, 7000) ? (unsigned)chance_between(chance, 1, habits[i].most) : 0;

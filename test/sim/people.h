@@ -21,4 +21,7 @@ void people_begin(struct people *people);
 /* Nothing of theirs is under way: no pod ends, none is about to run. */
 bool people_are_done(const struct people *people);
 
+/* So many pods come at once, if there are names left. */
+void people_crowd(struct people *people, size_t count);
+
 #endif

@@ -26,6 +26,7 @@
 #define IDLE_TURNS_MAX 50 /* asked to be asked again at once, with nothing to do */
 #define RATE_PARTS 1000000
 #define QUEUE_GAP_MS 60000u
+#define HELD_LOOK_MS 100u
 
 struct replica {
     struct world *world;
@@ -55,6 +56,7 @@ struct replica {
     uint64_t term;
     struct bind_job *jobs[BINDS_MAX]; /* handed over, not taken yet */
     size_t job_count;
+    uint64_t held_until_ms; /* nobody takes them until then, or until it leads once more */
 };
 
 /* A bind call on its way through a replica. */
@@ -115,11 +117,10 @@ void replica_configure(struct world *world)
         {15000, 10000, 2000, 0}, {15000, 10000, 2000, 0}, /* as it comes */
         {4000, 3000, 1000, 0},   {6000, 4000, 1300, 0},   {2000, 1400, 600, 0},
     };
-    static const uint64_t timeouts_ms[] = {2000, 3000, 6000, 6000, 20000};
+    static const uint64_t timeouts_ms[] = {2000, 3000, 6000, 20000, 60000};
 
     world->setup = terms[chance_pick(&world->chance, ARRAY_LEN(terms))];
-    world->setup.bind_timeout_ms =
-        timeouts_ms[chance_pick(&world->chance, ARRAY_LEN(timeouts_ms))];
+    world->setup.bind_timeout_ms = timeouts_ms[chance_pick(&world->chance, ARRAY_LEN(timeouts_ms))];
 }
 
 struct replica *replica_new(struct world *world, size_t index)
@@ -234,6 +235,7 @@ void replica_start(struct replica *replica)
     replica->life++;
     replica->is_alive = true;
     replica->timer_at_ms = UINT64_MAX;
+    replica->held_until_ms = 0;
     replica->idle_turns = 0;
     build(replica);
     TRACE(replica->world, "r%zu   starts, life %" PRIu64, replica->index, replica->life);
@@ -462,6 +464,15 @@ static void take_jobs(struct replica *replica)
     replica->job_count = 0;
 }
 
+static bool are_jobs_held(const struct replica *replica)
+{
+    bool leads_again =
+        replica->may_bind && replica->job_count > 0 && replica->jobs[0]->term != replica->term;
+
+    return !replica->world->is_calm && replica->world->now_ms < replica->held_until_ms &&
+           !leads_again;
+}
+
 static bool on_queue(void *ctx, uint64_t life)
 {
     struct replica *replica = ctx;
@@ -474,7 +485,10 @@ static bool on_queue(void *ctx, uint64_t life)
                    replica, life);
         return true;
     }
-    take_jobs(replica);
+    if (are_jobs_held(replica))
+        world_plan(replica->world, HELD_LOOK_MS, on_queue, replica, life);
+    else
+        take_jobs(replica);
     if (replica->lead_is_wanted)
         controller_want_lead(replica->controller, now_of(replica));
     replica->lead_is_wanted = false;
@@ -553,8 +567,9 @@ static int submit_bind(void *ctx, struct bind_job *steal_job, struct error *err)
         return error_set(err, ERR_BUSY, "too many Bindings are in flight");
     misunderstand(world, steal_job);
     replica->jobs[replica->job_count++] = steal_job;
-    gap_ms = turnover_on_job(world->turnover, replica->index, replica->bind_timeout_ms);
-    if (gap_ms == 0 && world_fault(world, FAULT_QUEUE_GAP))
+    if (replica->job_count == 1 && turnover_on_job(world->turnover, replica->index))
+        replica->held_until_ms = world->now_ms + replica->bind_timeout_ms * 9 / 10;
+    if (world_fault(world, FAULT_QUEUE_GAP))
         gap_ms = chance_wait_ms(&world->chance, QUEUE_GAP_MS);
     world_plan(world, gap_ms, on_queue, replica, replica->life);
     return 0;

@@ -3,6 +3,7 @@
 #include "turnover.h"
 
 #include "network.h"
+#include "people.h"
 #include "replica.h"
 #include "scheduler.h"
 
@@ -10,13 +11,14 @@
 
 #include <stdlib.h>
 
-#define LASTS_MS 30000u
+#define LASTS_MS 15000u    /* beyond the lease */
 #define FALL_MAX_MS 40000u /* longer than any lease of ours */
 
 struct turnover {
     struct world *world;
     uint64_t until_ms;
     size_t fallen;
+    bool is_quiet;
 };
 
 struct turnover *turnover_new(struct world *world)
@@ -35,6 +37,17 @@ void turnover_free(struct turnover *turnover)
 static bool is_on(const struct turnover *turnover)
 {
     return !turnover->world->is_calm && turnover->world->now_ms < turnover->until_ms;
+}
+
+bool turnover_is_quiet(const struct turnover *turnover)
+{
+    return is_on(turnover) && turnover->is_quiet;
+}
+
+/* By then another one leads, if it can. */
+static uint64_t lead_is_gone_ms(const struct world *world)
+{
+    return world->setup.lease_duration_ms + world->setup.retry_ms;
 }
 
 /* --- the leader falls ------------------------------------------------------------------------ */
@@ -61,8 +74,7 @@ static void let_fall(struct world *world, size_t replica)
         replica_stop(world->replicas[replica]);
         break;
     case 3:
-        replica_pause(world->replicas[replica],
-                      chance_between(&world->chance, 1000, FALL_MAX_MS));
+        replica_pause(world->replicas[replica], chance_between(&world->chance, 1000, FALL_MAX_MS));
         break;
     case 4:
         cut_off(world, replica, true, false);
@@ -89,7 +101,7 @@ static bool on_return(void *ctx, uint64_t number)
     for (size_t i = 0; i < world->options.replicas; i++) {
         if (i == turnover->fallen)
             continue;
-        if (chance_hits(&world->chance, 7000))
+        if (chance_hits(&world->chance, 8000))
             replica_stop(world->replicas[i]);
         else
             let_fall(world, i);
@@ -109,7 +121,19 @@ static bool on_fall(void *ctx, uint64_t number)
     if (world->options.replicas > 1 && chance_hits(&world->chance, 7000))
         scheduler_turn_to(world->scheduler, (turnover->fallen + 1) % world->options.replicas);
     if (chance_hits(&world->chance, 4000))
-        world_plan(world, chance_between(&world->chance, 500, 15000), on_return, turnover, number);
+        world_plan(world, chance_between(&world->chance, 500, 2 * lead_is_gone_ms(world)),
+                   on_return, turnover, number);
+    return true;
+}
+
+/* Somebody is to take what looks free to who leads now. */
+static bool on_crowd(void *ctx, uint64_t number)
+{
+    struct turnover *turnover = ctx;
+
+    if (turnover->world->is_calm || number != turnover->until_ms)
+        return false;
+    people_crowd(turnover->world->people, 1 + chance_pick(&turnover->world->chance, 3));
     return true;
 }
 
@@ -129,9 +153,12 @@ static bool begins(struct turnover *turnover, size_t replica)
 
     if (is_on(turnover) || !world_fault(world, FAULT_TURNOVER))
         return false;
-    turnover->until_ms = world->now_ms + LASTS_MS;
+    turnover->until_ms = world->now_ms + lead_is_gone_ms(world) + LASTS_MS;
     turnover->fallen = replica;
+    turnover->is_quiet = chance_hits(&world->chance, 6000);
     deafen_others(world, replica);
+    world_plan(world, chance_between(&world->chance, 0, 2 * lead_is_gone_ms(world)), on_crowd,
+               turnover, turnover->until_ms);
     return true;
 }
 
@@ -156,17 +183,23 @@ static bool on_lost_touch(void *ctx, uint64_t number)
         return false;
     cut_off(world, turnover->fallen, true, chance_hits(&world->chance, 5000));
     scheduler_turn_to(world->scheduler, (turnover->fallen + 1) % world->options.replicas);
-    world_plan(world, chance_between(&world->chance, 500, 15000), on_return, turnover, number);
     return true;
 }
 
-/* The replica has to live on, or its booking would not: it loses the touch, and the lead with it. */
-uint64_t turnover_on_job(struct turnover *turnover, size_t replica, uint64_t timeout_ms)
+/*
+ * The replica has to live on, or its booking would not: it loses the touch, and the lead with it,
+ * and has both back before it sends.
+ */
+bool turnover_on_job(struct turnover *turnover, size_t replica)
 {
     struct world *world = turnover->world;
+    uint64_t away_ms = lead_is_gone_ms(world) +
+                       chance_between(&world->chance, 0, 3 * (uint64_t)world->setup.retry_ms);
 
-    if (!begins(turnover, replica))
-        return 0;
+    if (away_ms > world->setup.bind_timeout_ms || chance_hits(&world->chance, 5000) ||
+        !begins(turnover, replica))
+        return false;
     world_plan(world, 0, on_lost_touch, turnover, turnover->until_ms);
-    return chance_between(&world->chance, timeout_ms / 2, timeout_ms);
+    world_plan(world, away_ms, on_return, turnover, turnover->until_ms);
+    return true;
 }

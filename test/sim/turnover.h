@@ -14,13 +14,17 @@
 struct turnover *turnover_new(struct world *world);
 void turnover_free(struct turnover *turnover);
 
+/* Do people hold their breath? Who waits then goes on waiting, unless topofit gives something away.
+ */
+bool turnover_is_quiet(const struct turnover *turnover);
+
 /* A replica is about to send a Binding. return true when that Binding is to have a hard time. */
 bool turnover_on_binding(struct turnover *turnover, size_t replica);
 
 /*
- * A replica has booked for a Binding that it has not begun to send. return how long that is going
- * to take; 0: as usual.
+ * A replica has booked for a Binding that it has not begun to send. return true when it is not to
+ * begin before it has lost the lead and found it again.
  */
-uint64_t turnover_on_job(struct turnover *turnover, size_t replica, uint64_t timeout_ms);
+bool turnover_on_job(struct turnover *turnover, size_t replica);
 
 #endif

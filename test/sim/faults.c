@@ -26,12 +26,12 @@ static unsigned draw(size_t kind, struct jitter *chance)
 }
 
 /*
- * Many faults at once hide each other: a sixth of the rounds is fierce, and half of them have
- * little but changes of the lead.
+ * Many faults at once hide each other: one round in five is fierce, and two have little but changes
+ * of the lead.
  */
 void faults_draw(struct faults *faults, struct jitter *chance)
 {
-    static const unsigned shares[] = {1500, 5000, 9000, 300, 300, 300};
+    static const unsigned shares[] = {1500, 5000, 9000, 300, 300};
     unsigned share = shares[chance_pick(chance, ARRAY_LEN(shares))];
 
     for (size_t i = 0; i < FAULT_KINDS; i++)

@@ -277,6 +277,11 @@ uint64_t replica_network_ms(const struct replica *replica)
     return controller_network_ms(&(struct controller_options){.lease = &replica->lease});
 }
 
+bool replica_may_bind(const struct replica *replica)
+{
+    return replica->is_alive && replica->paused_until_ms == 0 && replica->may_bind;
+}
+
 bool replica_is_alive(const struct replica *replica)
 {
     return replica->is_alive;
@@ -356,14 +361,26 @@ static void set_timer(struct replica *replica, uint64_t due_ms)
         world_plan(world, at_ms - world->now_ms, on_timer, replica, replica->timers);
 }
 
+/* For a planted mistake: it is stopped before it sends what it has decided to send. */
+static uint64_t choose_hold_ms(struct replica *replica, const struct api_request *request)
+{
+    struct world *world = replica->world;
+    uint64_t hold_ms;
+
+    if (!plant_is(world, PLANT_LATE_WISH) || strstr(request->path, "/binding") == NULL ||
+        world->is_calm)
+        return 0;
+    hold_ms = turnover_on_pause(world->turnover, replica->index);
+    if (hold_ms == 0 && chance_hits(&world->chance, 500))
+        hold_ms = chance_wait_ms(&world->chance, 60000);
+    return hold_ms;
+}
+
 static void send(struct replica *replica, const struct api_request *request)
 {
     struct world *world = replica->world;
-    uint64_t hold_ms = 0;
+    uint64_t hold_ms = choose_hold_ms(replica, request);
 
-    if (plant_is(world, PLANT_LATE_WISH) && strstr(request->path, "/binding") != NULL &&
-        !world->is_calm && chance_hits(&world->chance, 500))
-        hold_ms = chance_wait_ms(&world->chance, 60000);
     network_send(world->network, replica->index, hold_ms,
                  &(struct wire_request){.wish = request->id,
                                         .method = request->method,

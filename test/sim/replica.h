@@ -27,6 +27,9 @@ void replica_pause(struct replica *replica, uint64_t for_ms);
 /* How long the network may hold back what it has sent. */
 uint64_t replica_network_ms(const struct replica *replica);
 
+/* Does it take Bindings, as far as its callers know? */
+bool replica_may_bind(const struct replica *replica);
+
 bool replica_is_alive(const struct replica *replica);
 /* Until when (world's time) it does nothing; 0 when it is not paused. */
 uint64_t replica_paused_until_ms(const struct replica *replica);

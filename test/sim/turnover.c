@@ -11,14 +11,15 @@
 
 #include <stdlib.h>
 
-#define LASTS_MS 15000u    /* beyond the lease */
-#define FALL_MAX_MS 40000u /* longer than any lease of ours */
+#define FALL_MAX_MS 40000u /* longer than most leases */
+#define LASTS_MS 20000u    /* beyond the lease */
+#define LOOK_MS 100u
 
 struct turnover {
     struct world *world;
-    uint64_t until_ms;
+    uint64_t until_ms; /* names the turnover, too */
     size_t fallen;
-    bool is_quiet;
+    bool is_quiet, returns;
 };
 
 struct turnover *turnover_new(struct world *world)
@@ -44,13 +45,24 @@ bool turnover_is_quiet(const struct turnover *turnover)
     return is_on(turnover) && turnover->is_quiet;
 }
 
-/* By then another one leads, if it can. */
-static uint64_t lead_is_gone_ms(const struct world *world)
+static bool is_still_on(const struct turnover *turnover, uint64_t number)
 {
-    return world->setup.lease_duration_ms + world->setup.retry_ms;
+    return is_on(turnover) && turnover->until_ms == number;
+}
+
+static void plan(struct turnover *turnover, uint64_t in_ms, agenda_run run)
+{
+    world_plan(turnover->world, in_ms, run, turnover, turnover->until_ms);
 }
 
 /* --- the leader falls ------------------------------------------------------------------------ */
+
+static void turn_scheduler_away(struct turnover *turnover)
+{
+    struct world *world = turnover->world;
+
+    scheduler_turn_to(world->scheduler, (turnover->fallen + 1) % world->options.replicas);
+}
 
 static void cut_off(struct world *world, size_t replica, bool requests, bool answers)
 {
@@ -63,30 +75,58 @@ static void cut_off(struct world *world, size_t replica, bool requests, bool ans
                                  .parts = 10000});
 }
 
-static void let_fall(struct world *world, size_t replica)
+static void let_fall(struct world *world, size_t index)
 {
+    struct replica *replica = world->replicas[index];
+
     switch (chance_pick(&world->chance, 7)) {
     case 0:
     case 1:
-        replica_crash(world->replicas[replica]);
+        replica_crash(replica);
         break;
     case 2:
-        replica_stop(world->replicas[replica]);
+        replica_stop(replica);
         break;
     case 3:
-        replica_pause(world->replicas[replica], chance_between(&world->chance, 1000, FALL_MAX_MS));
+        replica_pause(replica, chance_between(&world->chance, 1000, FALL_MAX_MS));
         break;
     case 4:
-        cut_off(world, replica, true, false);
+        cut_off(world, index, true, false);
         break;
     case 5:
-        cut_off(world, replica, true, true);
+        cut_off(world, index, true, true);
         break;
     default: /* it only lists again */
-        network_fail_watches(world->network, replica);
+        network_fail_watches(world->network, index);
         break;
     }
 }
+
+static bool on_fall(void *ctx, uint64_t number)
+{
+    struct turnover *turnover = ctx;
+
+    if (!is_still_on(turnover, number))
+        return false;
+    let_fall(turnover->world, turnover->fallen);
+    if (chance_hits(&turnover->world->chance, 7000))
+        turn_scheduler_away(turnover);
+    return true;
+}
+
+static bool on_lost_touch(void *ctx, uint64_t number)
+{
+    struct turnover *turnover = ctx;
+    struct world *world = turnover->world;
+
+    if (!is_still_on(turnover, number))
+        return false;
+    cut_off(world, turnover->fallen, true, chance_hits(&world->chance, 5000));
+    turn_scheduler_away(turnover);
+    return true;
+}
+
+/* --- another one leads ----------------------------------------------------------------------- */
 
 /* What the fallen one lacked is there again, and now it is the others who fall. */
 static bool on_return(void *ctx, uint64_t number)
@@ -94,7 +134,7 @@ static bool on_return(void *ctx, uint64_t number)
     struct turnover *turnover = ctx;
     struct world *world = turnover->world;
 
-    if (world->is_calm || number != turnover->until_ms)
+    if (!is_still_on(turnover, number))
         return false;
     network_cut(world->network, turnover->fallen, &(struct outage){0});
     replica_resume(world->replicas[turnover->fallen]);
@@ -110,30 +150,32 @@ static bool on_return(void *ctx, uint64_t number)
     return true;
 }
 
-static bool on_fall(void *ctx, uint64_t number)
+static bool has_successor(const struct turnover *turnover)
+{
+    const struct world *world = turnover->world;
+
+    for (size_t i = 0; i < world->options.replicas; i++) {
+        if (i != turnover->fallen && replica_may_bind(world->replicas[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Somebody is to take what looks free to who leads now. */
+static bool on_look(void *ctx, uint64_t number)
 {
     struct turnover *turnover = ctx;
     struct world *world = turnover->world;
 
-    if (world->is_calm || number != turnover->until_ms)
+    if (!is_still_on(turnover, number))
         return false;
-    let_fall(world, turnover->fallen);
-    if (world->options.replicas > 1 && chance_hits(&world->chance, 7000))
-        scheduler_turn_to(world->scheduler, (turnover->fallen + 1) % world->options.replicas);
-    if (chance_hits(&world->chance, 4000))
-        world_plan(world, chance_between(&world->chance, 500, 2 * lead_is_gone_ms(world)),
-                   on_return, turnover, number);
-    return true;
-}
-
-/* Somebody is to take what looks free to who leads now. */
-static bool on_crowd(void *ctx, uint64_t number)
-{
-    struct turnover *turnover = ctx;
-
-    if (turnover->world->is_calm || number != turnover->until_ms)
+    if (!has_successor(turnover)) {
+        plan(turnover, LOOK_MS, on_look);
         return false;
-    people_crowd(turnover->world->people, 1 + chance_pick(&turnover->world->chance, 3));
+    }
+    people_crowd(world->people, 1 + chance_pick(&world->chance, 3));
+    if (turnover->returns)
+        plan(turnover, chance_between(&world->chance, 50, 3000), on_return);
     return true;
 }
 
@@ -153,12 +195,11 @@ static bool begins(struct turnover *turnover, size_t replica)
 
     if (is_on(turnover) || !world_fault(world, FAULT_TURNOVER))
         return false;
-    turnover->until_ms = world->now_ms + lead_is_gone_ms(world) + LASTS_MS;
+    turnover->until_ms = world->now_ms + world->setup.lease_duration_ms + LASTS_MS;
     turnover->fallen = replica;
     turnover->is_quiet = chance_hits(&world->chance, 6000);
-    deafen_others(world, replica);
-    world_plan(world, chance_between(&world->chance, 0, 2 * lead_is_gone_ms(world)), on_crowd,
-               turnover, turnover->until_ms);
+    turnover->returns = chance_hits(&world->chance, 4000);
+    plan(turnover, LOOK_MS, on_look);
     return true;
 }
 
@@ -170,19 +211,8 @@ bool turnover_on_binding(struct turnover *turnover, size_t replica)
         return chance_hits(&world->chance, 3000);
     if (!begins(turnover, replica))
         return false;
-    world_plan(world, chance_wait_ms(&world->chance, 2000), on_fall, turnover, turnover->until_ms);
-    return true;
-}
-
-static bool on_lost_touch(void *ctx, uint64_t number)
-{
-    struct turnover *turnover = ctx;
-    struct world *world = turnover->world;
-
-    if (world->is_calm || number != turnover->until_ms)
-        return false;
-    cut_off(world, turnover->fallen, true, chance_hits(&world->chance, 5000));
-    scheduler_turn_to(world->scheduler, (turnover->fallen + 1) % world->options.replicas);
+    deafen_others(world, replica);
+    plan(turnover, chance_wait_ms(&world->chance, 2000), on_fall);
     return true;
 }
 
@@ -193,13 +223,22 @@ static bool on_lost_touch(void *ctx, uint64_t number)
 bool turnover_on_job(struct turnover *turnover, size_t replica)
 {
     struct world *world = turnover->world;
-    uint64_t away_ms = lead_is_gone_ms(world) +
-                       chance_between(&world->chance, 0, 3 * (uint64_t)world->setup.retry_ms);
 
-    if (away_ms > world->setup.bind_timeout_ms || chance_hits(&world->chance, 5000) ||
-        !begins(turnover, replica))
+    if (world->setup.lease_duration_ms * 3 / 2 > world->setup.bind_timeout_ms ||
+        chance_hits(&world->chance, 5000) || !begins(turnover, replica))
         return false;
-    world_plan(world, 0, on_lost_touch, turnover, turnover->until_ms);
-    world_plan(world, away_ms, on_return, turnover, turnover->until_ms);
+    turnover->returns = true;
+    plan(turnover, 0, on_lost_touch);
     return true;
+}
+
+uint64_t turnover_on_pause(struct turnover *turnover, size_t replica)
+{
+    struct world *world = turnover->world;
+
+    if (!begins(turnover, replica))
+        return 0;
+    turnover->returns = false;
+    turn_scheduler_away(turnover);
+    return chance_between(&world->chance, world->setup.lease_duration_ms, 60000);
 }

@@ -27,4 +27,10 @@ bool turnover_on_binding(struct turnover *turnover, size_t replica);
  */
 bool turnover_on_job(struct turnover *turnover, size_t replica);
 
+/*
+ * For one planted mistake: a replica has decided to send a Binding, and may be stopped before it
+ * does. return for how long; 0: it is not.
+ */
+uint64_t turnover_on_pause(struct turnover *turnover, size_t replica);
+
 #endif

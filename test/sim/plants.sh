@@ -29,7 +29,7 @@ no-relist-on-lead	src/control/controller.c	/reflector_relist(c->pods/d;s/ \&\& p
 no-term	src/control/controller.c	s/steal_job->term != c->term/false/	devices booked in an earlier term are still taken for free
 no-doubt	src/control/binder.c	s/return attempt->in_doubt || attempt->is_unexplained || attempt->step == POST_SENT/return false \&\& attempt->in_doubt/	a Binding whose answer was lost is taken for a failed one
 conflict-is-success	src/control/binder_answer.c	s/if (answer->status == 201) {/if (answer->status == 201 \|\| answer->status == 409) {/	"already assigned" is taken for success
-no-uid-in-remove	src/cluster/cluster_pods.c	s/(uid == NULL || strcmp(pod->uid, uid) == 0)/true/	a late DELETED removes the namesake
+no-uid-in-bind	src/extender/bind.c	s/strcmp(pod->uid, args->pod_uid) != 0/false/	a pod is bound in place of its namesake that is gone
 list-drops-bookings	src/cluster/cluster_pods.c	s/return !pod->finished \&\& !pod_holds_devices(pod)/return false/	a list releases what is booked for pods that it shows unbound
 no-wake	src/control/waker.c	s/waker->sent_id != 0 || cluster_freed(waker->cluster, NULL) <= waker->done/waker->sent_id == 0/	nobody is woken
 END

@@ -76,6 +76,7 @@ struct network {
 };
 
 static void work(struct network *network, struct call *call);
+static void tell(struct network *network, struct call *call);
 static bool on_call(void *ctx, uint64_t id);
 static bool on_timeout(void *ctx, uint64_t id);
 
@@ -391,11 +392,17 @@ static void go_silent(struct network *network, struct call *call)
     plan(network, call, GIVES_UP_MS);
 }
 
+/* Most often too short to be a step of its own. */
+static uint64_t choose_short_ms(struct world *world)
+{
+    return chance_hits(&world->chance, 6000) ? 0 : chance_between(&world->chance, 0, 3);
+}
+
 /* The request is there: how long does the server work on it? */
 static void arrive(struct network *network, struct call *call)
 {
     struct world *world = network->world;
-    uint64_t work_ms = chance_between(&world->chance, 0, 2);
+    uint64_t work_ms = choose_short_ms(world);
 
     if (call->fate == FATE_REFUSED || network->is_down) {
         end_call(network, call, ERR_IO, "connection refused", call->fate != FATE_REFUSED);
@@ -455,6 +462,7 @@ static void answer(struct network *network, struct call *call)
     struct world *world = network->world;
     uint64_t blocked = blocked_ms(network, network->cuts[call->replica].answers_until_ms,
                                   network->cuts[call->replica].parts);
+    uint64_t in_ms;
 
     if (call->is_abandoned) {
         call->is_over = true;
@@ -468,9 +476,13 @@ static void answer(struct network *network, struct call *call)
     }
     if (call->watch == NULL && world_fault(world, FAULT_CUT_ANSWER))
         call->cut_at = (size_t)chance_between(&world->chance, 0, call->answer.length);
-    plan(network, call,
-         blocked + (world_fault(world, FAULT_SLOW_ANSWER) ? chance_wait_ms(&world->chance, 20000)
-                                                          : chance_between(&world->chance, 0, 3)));
+    in_ms = blocked + (world_fault(world, FAULT_SLOW_ANSWER) ? chance_wait_ms(&world->chance, 20000)
+                                                             : choose_short_ms(world));
+    if (in_ms == 0 && call->watch == NULL &&
+        replica_paused_until_ms(world->replicas[call->replica]) == 0)
+        tell(network, call);
+    else
+        plan(network, call, in_ms);
 }
 
 static void work(struct network *network, struct call *call)

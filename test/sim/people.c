@@ -601,7 +601,7 @@ static uint64_t next_tick_ms(struct people *people, bool did_something)
         return chance_between(chance, 1, QUIET_TICK_MS);
     if (did_something)
         return chance_between(chance, 1, people->tick_ms);
-    return chance_between(chance, 50, 1500);
+    return chance_between(chance, 20, 800);
 }
 
 static bool on_tick(void *ctx, uint64_t number)
@@ -632,7 +632,7 @@ void people_begin(struct people *people)
     people->tick_ms = (uint64_t)5 << chance_pick(chance, 5);
     people->pods_most = (size_t)chance_between(chance, 6, PODS_MAX);
     people->wants_whole = chance_hits(chance, 5000);
-    people->waiting_most = (size_t)chance_between(chance, 1, 8);
+    people->waiting_most = (size_t)chance_between(chance, 1, 6);
     for (size_t i = 0; i < ARRAY_LEN(habits); i++)
         people->weights[i] =
             chance_hits(chance, 7000) ? (unsigned)chance_between(chance, 1, habits[i].most) : 0;

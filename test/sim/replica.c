@@ -114,8 +114,10 @@ void replica_jump_clock(struct replica *replica)
 void replica_configure(struct world *world)
 {
     static const struct sim_setup terms[] = {
-        {15000, 10000, 2000, 0}, {15000, 10000, 2000, 0}, /* as it comes */
-        {4000, 3000, 1000, 0},   {6000, 4000, 1300, 0},   {2000, 1400, 600, 0},
+        {15000, 10000, 2000, 0}, /* as it comes */
+        {6000, 4000, 1300, 0},
+        {4000, 3000, 1000, 0},
+        {2000, 1400, 600, 0},
     };
     static const uint64_t timeouts_ms[] = {2000, 3000, 6000, 20000, 60000};
 

@@ -79,7 +79,7 @@ static bool on_flush(void *ctx, uint64_t number);
 static void configure(struct scheduler *scheduler)
 {
     static const uint64_t timeouts_ms[] = {5000, 10000, 10000, 30000};
-    static const uint64_t backoffs_ms[] = {50, 200, 1000, 1000}; /* the last is the default */
+    static const uint64_t backoffs_ms[] = {50, 100, 200, 1000}; /* the last is the default */
     struct jitter *chance = &scheduler->world->chance;
 
     scheduler->backoff_min_ms = backoffs_ms[chance_pick(chance, 4)];
@@ -466,7 +466,11 @@ static void drop_question(struct scheduler *scheduler, struct question *question
 
 static void turn_away(struct scheduler *scheduler)
 {
-    scheduler->replica = chance_pick(&scheduler->world->chance, scheduler->world->options.replicas);
+    size_t count = scheduler->world->options.replicas;
+
+    if (count > 1)
+        scheduler->replica =
+            (scheduler->replica + 1 + chance_pick(&scheduler->world->chance, count - 1)) % count;
 }
 
 void scheduler_turn_to(struct scheduler *scheduler, size_t replica)

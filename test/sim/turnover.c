@@ -197,7 +197,7 @@ static bool begins(struct turnover *turnover, size_t replica)
         return false;
     turnover->until_ms = world->now_ms + world->setup.lease_duration_ms + LASTS_MS;
     turnover->fallen = replica;
-    turnover->is_quiet = chance_hits(&world->chance, 6000);
+    turnover->is_quiet = chance_hits(&world->chance, 8500);
     turnover->returns = chance_hits(&world->chance, 4000);
     plan(turnover, LOOK_MS, on_look);
     return true;

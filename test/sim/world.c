@@ -124,7 +124,7 @@ static void configure(struct world *world)
         return;
     replica_configure(world);
     for (size_t i = 0; i < world->options.replicas; i++)
-        replica_crash(world->replicas[i]);
+        replica_stop(world->replicas[i]);
     scheduler_restart(world->scheduler);
 }
 

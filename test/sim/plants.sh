@@ -49,7 +49,7 @@ report() { # name, what, simulator, options...
     median=$(survived "$@" | sed -n 3p)
     if [ "$median" -ge "$steps" ]; then
         median="not found in $steps"
-        missed=1
+        touch "$work/missed"
     fi
     printf '%-20s  %12s  %s\n' "$name" "$median" "$what"
 }
@@ -68,7 +68,6 @@ build() { # name, file, expression
     ninja -C "$work/$1/build" topofit-sim >>"$work/$1.log" 2>&1 || { tail -20 "$work/$1.log" >&2; exit 2; }
 }
 
-missed=0
 printf '%-20s  %12s  %s\n' mistake 'median steps' 'what it is'
 "$simulator" --help | sed '1,/^mistakes:/d' | while read -r name what; do
     if is_wanted "$name"; then report "$name" "$what" "$simulator" --plant "$name"; fi
@@ -79,4 +78,4 @@ in_source | while IFS='	' read -r name file expression what; do
     report "$name" "$what" "$work/$name/build/topofit-sim"
     rm -rf "${work:?}/$name"
 done
-exit $missed
+[ ! -e "$work/missed" ]

@@ -109,6 +109,7 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
     pod->gated = kube->gated;
     pod->priority = kube->priority;
     pod->host = host_of_pod(kube);
+    pod->started = kube->started;
     pod->init_done = read_init_done(kube);
     dialect_request(kube, classes, &pod->request);
     dialect_read_record(kube, pod);

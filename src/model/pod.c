@@ -60,6 +60,7 @@ struct pod *pod_bound(const struct pod *pod, const char *node)
     bound->init_done = pod->init_done;
     bound->priority = pod->priority;
     bound->host = pod->host;
+    bound->started = pod->started;
     request_copy(&pod->request, &bound->request);
     return bound;
 }

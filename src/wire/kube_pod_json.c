@@ -15,6 +15,8 @@ struct container_status {
 /* A status beyond the containers that are kept says nothing about them. */
 #define STATUSES_MAX (2 * REQUEST_CONTAINERS_MAX)
 
+#define START_DIGITS 14 /* of a time to the second */
+
 static void forget_statuses(struct kube_reading *reading)
 {
     for (size_t i = 0; i < reading->status_count; i++)
@@ -326,6 +328,24 @@ static int take_exit_code(void *ctx, const struct json_value *value, struct erro
     return 0;
 }
 
+/* "2026-01-31T23:59:59Z": its digits keep the order of times. Anything else is no time. */
+static int take_start(void *ctx, const struct json_value *value, struct error *err)
+{
+    struct kube_reading *reading = ctx;
+    unsigned digits = 0;
+    uint64_t number = 0;
+
+    (void)err;
+    for (size_t i = 0; i < value->length && digits < START_DIGITS; i++) {
+        if (value->text[i] < '0' || value->text[i] > '9')
+            continue;
+        number = number * 10 + (uint64_t)(value->text[i] - '0');
+        digits++;
+    }
+    reading->pod->started = digits == START_DIGITS ? number : 0;
+    return 0;
+}
+
 static const struct json_field terminated_shape[] = {
     {.key = "exitCode", .on_value = take_exit_code},
     {0},
@@ -354,6 +374,7 @@ const struct json_field kube_pod_status_shape[] = {
      .on_value = take_pod_text,
      POD(nominated_node),
      .accepts_nul = true},
+    {.key = "startTime", .on_value = take_start, .accepts_nul = true},
     {.key = "containerStatuses", .shape = statuses_shape},
     {.key = "initContainerStatuses", .shape = statuses_shape},
     {0},

@@ -111,4 +111,8 @@ const char *device_state_name(enum device_state state);
  */
 void node_use_add(struct node_use *use, const struct node *node, const struct grant *grant);
 
+/* The same for who knows the position of the grant's device in the node, or -1. */
+void node_use_add_at(struct node_use *use, const struct node *node, int position,
+                     const struct grant *grant);
+
 #endif

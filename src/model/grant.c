@@ -221,9 +221,9 @@ static bool exceeds(const struct device_use *use, const struct device *device)
            use->slots > device->slots;
 }
 
-void node_use_add(struct node_use *use, const struct node *node, const struct grant *grant)
+void node_use_add_at(struct node_use *use, const struct node *node, int position,
+                     const struct grant *grant)
 {
-    int position = node_find_device(node, grant->id);
     const struct device *device;
     struct device_use *sum;
 
@@ -249,4 +249,9 @@ void node_use_add(struct node_use *use, const struct node *node, const struct gr
     sum->cores += grant->cores;
     sum->slots = add_capped(sum->slots, grant->slots);
     sum->conflicted = sum->conflicted || exceeds(sum, device);
+}
+
+void node_use_add(struct node_use *use, const struct node *node, const struct grant *grant)
+{
+    node_use_add_at(use, node, node_find_device(node, grant->id), grant);
 }

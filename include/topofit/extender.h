@@ -2,7 +2,7 @@
 /*
  * extender - the use-cases: what kube-scheduler asks, from request bytes to answer bytes.
  *
- * filter and prioritize are functions of (snapshot, pod, nodes): no lock held, no I/O, no promise.
+ * filter, prioritize and preempt are functions of (snapshot, pod, nodes): no I/O, no promise.
  * bind decides again, reserves, and hands the Binding to a port; the answer comes later, through
  * a callback. Safe to call from any thread.
  */
@@ -39,6 +39,14 @@ struct bind_port {
 /* How a bind call ended, for counting. */
 enum bind_end { BIND_END_BOUND = 0, BIND_END_FAILED, BIND_END_UNCLEAR, BIND_END_REFUSED };
 
+/* What became of a node that kube-scheduler proposed to evict pods from. */
+enum preempt_end {
+    PREEMPT_KEPT = 0, /* answered as proposed */
+    PREEMPT_CHANGED,  /* answered with other victims */
+    PREEMPT_DROPPED,  /* not in the answer: no eviction helps, or nothing is known of it */
+};
+#define PREEMPT_END_COUNT 3
+
 /* How a bind call ended, with what is to be told of it. All borrowed. */
 struct bind_report {
     enum bind_end end;
@@ -59,6 +67,7 @@ struct observer {
     void *ctx;
     void (*on_event)(void *ctx, const struct pod_event *event);
     void (*on_filtered)(void *ctx, enum reason reason, size_t nodes); /* REASON_OK = kept */
+    void (*on_preempted)(void *ctx, enum preempt_end end, size_t nodes);
     void (*on_bind_end)(void *ctx, const struct bind_report *report);
 };
 
@@ -91,6 +100,16 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
                     struct buf *out, struct error *err);
 int extender_prioritize(struct extender *extender, const char *bytes, size_t length,
                         struct moment now, struct buf *out, struct error *err);
+
+/*
+ * Answer a preempt call: for each node proposed whom to evict, or nothing when no eviction helps.
+ * What it means is in docs/concepts/preemption.md.
+ *
+ * errors  ERR_INVALID or ERR_LIMIT as above, also for no Pod, for both forms of victims and for
+ *         neither; ERR_BUSY before the first complete list. The answer has no place for a text.
+ */
+int extender_preempt(struct extender *extender, const char *bytes, size_t length, struct moment now,
+                     struct buf *out, struct error *err);
 
 /*
  * Answer a bind call, sooner or later.

@@ -29,6 +29,8 @@
       "Time from the end of a request's header to its answer.") \
     X(FILTER_NODES, COUNTER, "topofit_filter_nodes_total", "result,reason", \
       "Nodes that filter judged, by whether they were kept and why not.") \
+    X(PREEMPT_NODES, COUNTER, "topofit_preempt_nodes_total", "result", \
+      "Nodes proposed for preemption, by what was answered for them.") \
     X(BINDS, COUNTER, "topofit_binds_total", "outcome", "Bind calls by how they ended.") \
     X(WATCH_EVENTS, COUNTER, "topofit_watch_events_total", "kind", \
       "Events received from the API server's watches.") \
@@ -102,6 +104,9 @@ void metrics_count_request(struct metrics *metrics, enum metrics_listener listen
 
 /* Nodes that filter judged with that reason; REASON_OK counts the kept ones. */
 void metrics_count_filter(struct metrics *metrics, enum reason reason, uint64_t nodes);
+
+/* Nodes that a preempt call ended with. */
+void metrics_count_preempt(struct metrics *metrics, enum preempt_end end, uint64_t nodes);
 
 void metrics_count_bind(struct metrics *metrics, enum bind_end end);
 

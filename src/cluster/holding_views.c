@@ -48,25 +48,46 @@ static int compare_views(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->uid, y->uid);
 }
 
+/* A growing list of views. */
+struct views {
+    struct holding_view *items;
+    size_t count, capacity;
+};
+
+static void add_view(struct views *views, const struct holding *holding)
+{
+    views->items = mem_grow(views->items, views->count, &views->capacity, sizeof *views->items);
+    view_holding(holding, &views->items[views->count++]);
+}
+
+static void view_all(const struct ledger *ledger, struct views *out)
+{
+    struct map_cursor at = {0};
+
+    while (ledger_next(ledger, &at))
+        add_view(out, at.value);
+}
+
+static void view_node(const struct ledger *ledger, const char *node, struct views *out)
+{
+    for (const struct holding *at = ledger_on_node(ledger, node); at != NULL; at = at->next)
+        add_view(out, at);
+}
+
 struct holding_view *cluster_holdings(struct cluster *cluster, const char *node, size_t *count)
 {
-    struct holding_view *views = NULL;
-    struct map_cursor at = {0};
-    size_t capacity = 0;
+    struct views views = {0};
 
-    *count = 0;
-    LOCK(cluster);
-    while (ledger_next(cluster->ledger, &at)) {
-        const struct holding *holding = at.value;
-
-        if (node != NULL && strcmp(holding->node, node) != 0)
-            continue;
-        views = mem_grow(views, *count, &capacity, sizeof *views);
-        view_holding(holding, &views[(*count)++]);
-    }
-    if (*count > 0)
-        qsort(views, *count, sizeof *views, compare_views);
-    return views;
+    pthread_mutex_lock(&cluster->lock);
+    if (node != NULL)
+        view_node(cluster->ledger, node, &views);
+    else
+        view_all(cluster->ledger, &views);
+    pthread_mutex_unlock(&cluster->lock);
+    if (views.count > 0)
+        qsort(views.items, views.count, sizeof *views.items, compare_views);
+    *count = views.count;
+    return views.items;
 }
 
 void cluster_count_holdings(struct cluster *cluster, size_t counts[HOLDING_BOUND + 1])

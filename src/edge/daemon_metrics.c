@@ -15,6 +15,13 @@ static void count_filtered(void *ctx, enum reason reason, size_t nodes)
     metrics_count_filter(daemon->metrics, reason, nodes);
 }
 
+static void count_preempted(void *ctx, enum preempt_end end, size_t nodes)
+{
+    struct daemon *daemon = ctx;
+
+    metrics_count_preempt(daemon->metrics, end, nodes);
+}
+
 static void take_bind(void *ctx, const struct bind_report *report)
 {
     static const char *const events[] = {
@@ -37,6 +44,7 @@ struct observer daemon_observer(struct daemon *daemon)
     return (struct observer){.ctx = daemon,
                              .on_event = daemon_tell_event,
                              .on_filtered = count_filtered,
+                             .on_preempted = count_preempted,
                              .on_bind_end = take_bind};
 }
 

@@ -46,6 +46,11 @@ static void handle_prioritize(void *ctx, const struct http_request *request)
     answer_now(ctx, request, extender_prioritize);
 }
 
+static void handle_preempt(void *ctx, const struct http_request *request)
+{
+    answer_now(ctx, request, extender_preempt);
+}
+
 static void on_bound(void *ctx, const char *body, size_t length)
 {
     http_answer(ctx, 200, JSON_TYPE, body, length);
@@ -65,6 +70,7 @@ static void handle_bind(void *ctx, const struct http_request *request)
 const struct http_route extender_routes[] = {
     {.method = "POST", .path = "/filter", .any_prefix = true, .handle = handle_filter},
     {.method = "POST", .path = "/prioritize", .any_prefix = true, .handle = handle_prioritize},
+    {.method = "POST", .path = "/preempt", .any_prefix = true, .handle = handle_preempt},
     {.method = "POST", .path = "/bind", .any_prefix = true, .handle = handle_bind},
 };
 const size_t extender_route_count = ARRAY_LEN(extender_routes);

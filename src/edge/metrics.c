@@ -18,8 +18,8 @@
 
 /* First words of paths that are told apart; the last name stands for all others. */
 static const char *const verb_names[] = {
-    "filter",  "prioritize", "bind",    "livez", "readyz", "healthz",
-    "metrics", "version",    "configz", "debug", "other",
+    "filter",  "prioritize", "preempt", "bind",    "livez", "readyz",
+    "healthz", "metrics",    "version", "configz", "debug", "other",
 };
 #define VERB_COUNT ARRAY_LEN(verb_names)
 #define VERB_OTHER (VERB_COUNT - 1)
@@ -31,6 +31,12 @@ static const unsigned statuses[] = {200, 400, 404, 405, 413, 500, 501, 503};
 static const char *const listener_names[] = {
     [METRICS_EXTENDER] = "extender",
     [METRICS_ADMIN] = "admin",
+};
+
+static const char *const preempt_names[] = {
+    [PREEMPT_KEPT] = "kept",
+    [PREEMPT_CHANGED] = "changed",
+    [PREEMPT_DROPPED] = "dropped",
 };
 
 static const char *const bind_names[] = {
@@ -62,6 +68,7 @@ struct metrics {
     atomic_uint_fast64_t requests[METRICS_LISTENER_COUNT][VERB_COUNT][STATUS_COUNT];
     struct histogram durations[VERB_COUNT];
     atomic_uint_fast64_t filter_nodes[REASON_COUNT];
+    atomic_uint_fast64_t preempt_nodes[ARRAY_LEN(preempt_names)];
     atomic_uint_fast64_t binds[ARRAY_LEN(bind_names)];
 };
 
@@ -162,6 +169,11 @@ void metrics_count_request(struct metrics *metrics, enum metrics_listener listen
 void metrics_count_filter(struct metrics *metrics, enum reason reason, uint64_t nodes)
 {
     add(&metrics->filter_nodes[reason], nodes);
+}
+
+void metrics_count_preempt(struct metrics *metrics, enum preempt_end end, uint64_t nodes)
+{
+    add(&metrics->preempt_nodes[end], nodes);
 }
 
 void metrics_count_bind(struct metrics *metrics, enum bind_end end)
@@ -277,6 +289,9 @@ static void write_decisions(struct metrics_writer *writer, const struct metrics 
 
         write_count(writer, METRIC_FILTER_NODES, values, load(&metrics->filter_nodes[i]));
     }
+    for (size_t i = 0; i < ARRAY_LEN(preempt_names); i++)
+        write_count(writer, METRIC_PREEMPT_NODES, &preempt_names[i],
+                    load(&metrics->preempt_nodes[i]));
     for (size_t i = 0; i < ARRAY_LEN(bind_names); i++)
         write_count(writer, METRIC_BINDS, &bind_names[i], load(&metrics->binds[i]));
 }

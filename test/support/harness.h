@@ -95,7 +95,9 @@ struct pod_spec {
     const char *uid;            /* NULL = "uid-<name>" */
     const char *node;           /* spec.nodeName, for a pod that somebody else bound */
     const char *annotations[8]; /* key, value, key, value */
-    bool unseen;                /* the watch is late: watch_pod() shows it */
+    int priority;
+    const char *started; /* status.startTime, or NULL */
+    bool unseen;         /* the watch is late: watch_pod() shows it */
 };
 
 /*
@@ -111,6 +113,8 @@ void harness_put_pod(struct harness *harness, const struct pod_spec *spec);
 json_t *api_pod_json(const struct harness *harness, const char *name);
 void api_set_phase(struct harness *harness, const char *pod, const char *phase);
 void api_set_deleting(struct harness *harness, const char *pod);
+/* status.nominatedNodeName; NULL takes it away. */
+void api_set_nominated(struct harness *harness, const char *pod, const char *node);
 
 /* All init containers ended with exit code 0, all others run. Sidecars are not init containers. */
 void api_finish_init(struct harness *harness, const char *pod);
@@ -156,6 +160,18 @@ int score_of(const struct harness *harness, const char *node);
 void expect_kept(struct harness *harness, const char *pod, const char *nodes, const char *kept);
 /* Ask about one node, and expect a refusal. return its text. */
 const char *expect_refused(struct harness *harness, const char *pod, const char *node);
+
+/*
+ * Ask whom to evict. Proposals are victims by node: "n1: p1 p2; n2:". Pods are sent whole when
+ * harness->sends_nodes, else by uid; whom the API server does not have is sent as "uid-<name>".
+ * The answer is held against what is true of all answers: each node asked about, each victim a
+ * pod of lower priority on that node, once, the highest priority first.
+ */
+void ask_preempt(struct harness *harness, const char *pod, const char *proposals);
+/* Expect these victims in this order on a node; NULL: the node is not in the answer. */
+void expect_victims(const struct harness *harness, const char *node, const char *victims);
+long long violations_of(const struct harness *harness, const char *node);
+char *preempt_body(const struct harness *harness, const char *pod, const char *proposals);
 
 /* Error of the answer, "" = bound; NULL while the port holds the job. Borrowed. */
 const char *ask_bind(struct harness *harness, const char *pod, const char *node);

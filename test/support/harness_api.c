@@ -288,6 +288,8 @@ static json_t *spec_json(const struct pod_spec *pod)
         add_container(spec, number++, at);
     if (pod->node != NULL)
         json_object_set_new(spec, "nodeName", json_string(pod->node));
+    if (pod->priority != 0)
+        json_object_set_new(spec, "priority", json_integer(pod->priority));
     return spec;
 }
 
@@ -304,6 +306,9 @@ void harness_put_pod(struct harness *harness, const struct pod_spec *spec)
                     "namespace", "default", "uid", uid, "annotations", annotations, "spec",
                     spec_json(spec), "status", "phase", "Pending");
     assert_non_null(pod);
+    if (spec->started != NULL)
+        json_object_set_new(json_object_get(pod, "status"), "startTime",
+                            json_string(spec->started));
     json_object_set_new(harness->pods, spec->name, pod);
     if (!spec->unseen)
         watch_pod(harness, spec->name);
@@ -331,6 +336,16 @@ void api_set_deleting(struct harness *harness, const char *pod)
 
     json_object_set_new(metadata, "deletionTimestamp", json_string("2026-11-30T07:00:00Z"));
     json_object_set_new(metadata, "deletionGracePeriodSeconds", json_integer(600));
+    watch_pod(harness, pod);
+}
+
+void api_set_nominated(struct harness *harness, const char *pod, const char *node)
+{
+    json_t *status = json_object_get(api_pod_json(harness, pod), "status");
+
+    json_object_del(status, "nominatedNodeName");
+    if (node != NULL)
+        json_object_set_new(status, "nominatedNodeName", json_string(node));
     watch_pod(harness, pod);
 }
 

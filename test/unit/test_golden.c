@@ -158,6 +158,8 @@ static char *answer_of(struct harness *harness, const char *verb, const char *re
         answer = ask_body(harness, extender_filter, request, &err);
     else if (strcmp(verb, "prioritize") == 0)
         answer = ask_body(harness, extender_prioritize, request, &err);
+    else if (strcmp(verb, "preempt") == 0)
+        answer = ask_body(harness, extender_preempt, request, &err);
     else if (strcmp(verb, "bind") == 0)
         extender_bind(&harness->extender, request, strlen(request), (struct moment){0}, keep_body,
                       &answer, &err);

@@ -137,6 +137,7 @@ extenders:
     {{- end }}
     filterVerb: filter
     prioritizeVerb: prioritize
+    preemptVerb: preempt
     bindVerb: bind
     weight: {{ .Values.extender.weight }}
     httpTimeout: {{ .Values.extender.httpTimeout }}

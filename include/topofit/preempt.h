@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preempt - whom to evict from one node so that a pod fits there, by amounts, links and isolation.
+ * preempt - whom to evict from one node so that a pod fits there: amounts, links, isolation, host.
  *
  * Pure: no I/O, no clock, no allocation. A set of victims is judged by decide_node()'s own rules
  * on what is left in use without them, so that filter keeps the node once they are gone.
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "topofit/decide.h"
+#include "topofit/host.h"
 
 #define PREEMPT_TENANTS_MAX 256 /* pods with devices on one node that may be chosen among */
 #define PREEMPT_TRIALS_MAX 2000 /* sets tried for one node */
@@ -29,7 +30,8 @@ struct placed_grant {
 struct tenant {
     const struct placed_grant *grants;
     size_t grant_count;
-    unsigned unattributed; /* devices it holds that nobody can name */
+    unsigned unattributed;    /* devices it holds that nobody can name */
+    struct host_amounts host; /* CPU and memory that it takes */
     int priority;
     bool may_go;     /* can be evicted for the pod */
     bool is_leaving; /* is being deleted: evicting it costs nothing */
@@ -40,6 +42,8 @@ struct preempt_question {
     const struct request *request; /* with asks and no problem */
     const struct decide_policy *policy;
     struct gputopo_memo *memo;
+    struct host_amounts host_free;   /* while all tenants are there */
+    struct host_amounts host_wanted; /* by the pod; what is 0 is not looked at */
     /*
      * All who hold devices of the node, by priority, the lowest first. The order among equals is
      * the last tie-break: who stands earlier goes first.
@@ -56,8 +60,12 @@ struct tenant_set {
 bool tenant_set_has(const struct tenant_set *set, size_t tenant);
 void tenant_set_add(struct tenant_set *set, size_t tenant);
 
-/* Does the pod fit once the tenants of a set are gone? They need not be allowed to go. */
-bool preempt_fits(const struct preempt_question *question, const struct tenant_set *gone);
+/*
+ * Does the pod fit once the tenants of a set are gone? They need not be allowed to go. _devices:
+ * as far as devices are concerned, _host: CPU and memory.
+ */
+bool preempt_fits_devices(const struct preempt_question *question, const struct tenant_set *gone);
+bool preempt_fits_host(const struct preempt_question *question, const struct tenant_set *gone);
 
 /*
  * Choose among the tenants that are in `among` and may go the best set whose going makes the pod

@@ -88,9 +88,21 @@ static bool fits_beside(const struct preempt_question *question, device_mask con
     return verdict.reason == REASON_OK;
 }
 
-bool preempt_fits(const struct preempt_question *question, const struct tenant_set *gone)
+bool preempt_fits_devices(const struct preempt_question *question, const struct tenant_set *gone)
 {
     return fits_beside(question, conflicted_now(question), gone);
+}
+
+bool preempt_fits_host(const struct preempt_question *question, const struct tenant_set *gone)
+{
+    struct host_amounts is_free = question->host_free;
+
+    for (size_t t = 0; t < question->tenant_count; t++) {
+        if (tenant_set_has(gone, t))
+            is_free = host_add(is_free, question->tenants[t].host);
+    }
+    return question->host_wanted.cpu_milli <= is_free.cpu_milli &&
+           question->host_wanted.memory_mib <= is_free.memory_mib;
 }
 
 /* --- the search ------------------------------------------------------------------------------ */
@@ -126,7 +138,8 @@ static bool fits(struct search *search, const struct tenant_set *gone)
     for (size_t w = 0; w < WORDS; w++)
         all.words[w] |= search->leaving.words[w];
     search->trials -= cost < search->trials ? cost : search->trials;
-    return fits_beside(search->question, search->conflicted, &all);
+    return preempt_fits_host(search->question, &all) &&
+           fits_beside(search->question, search->conflicted, &all);
 }
 
 static struct choice choice_of(const struct search *search, const struct tenant_set *set)

@@ -97,6 +97,24 @@ static bool read_proposal(const struct preemption *preemption, const struct prop
     return true;
 }
 
+/* CPU and memory that is free when the victims without devices are gone. */
+static struct host_amounts free_host(const struct preemption *preemption,
+                                     const struct node_state *state,
+                                     const struct verdict_on_node *others)
+{
+    struct host_amounts used = state->host_used;
+
+    for (size_t i = 0; i < others->count; i++) {
+        AUTO(pod_unref_pointer)
+        struct pod *pod =
+            cluster_find_pod_by_uid(preemption->extender->cluster, others->victims[i].uid);
+
+        if (pod != NULL)
+            used = host_subtract(used, pod->host);
+    }
+    return host_subtract(state->node->host, used);
+}
+
 /* --- whom to evict --------------------------------------------------------------------------- */
 
 static struct tenant_set everybody(const struct tenants *tenants)
@@ -117,7 +135,7 @@ static bool choose(const struct preempt_question *question, const struct tenants
 {
     const struct tenant_set nobody = {{0}}, all = everybody(tenants);
 
-    if (preempt_fits(question, &nobody)) {
+    if (preempt_fits_devices(question, &nobody)) {
         *out = *proposed;
         return true;
     }
@@ -164,8 +182,13 @@ static enum preempt_end judge_node(struct preemption *preemption, const struct p
                                          .request = &preemption->pod->request,
                                          .policy = &extender->options.policy,
                                          .memo = extender->memo,
+                                         .host_free = free_host(preemption, state, out),
+                                         .host_wanted = preemption->pod->host,
                                          .tenants = tenants.items,
                                          .tenant_count = tenants.count};
+    /* kube-scheduler has found that its proposal suffices: who says otherwise counts wrong. */
+    if (state->node->host.cpu_milli == 0 || !preempt_fits_host(&question, &proposed))
+        question.host_wanted = (struct host_amounts){0};
     if (!choose(&question, &tenants, &proposed, trials, &chosen))
         return PREEMPT_DROPPED;
     for (size_t t = 0; t < tenants.count; t++) {

@@ -22,6 +22,7 @@ int compare_standing(const struct standing *x, const struct standing *y)
 struct holder {
     const struct holding_view *view;
     struct standing standing;
+    struct host_amounts host;
     bool may_go, is_leaving;
 };
 
@@ -47,6 +48,7 @@ static struct holder holder_of(struct cluster *cluster, const struct holding_vie
         return (struct holder){.view = view, .standing = {.priority = INT_MAX}};
     return (struct holder){.view = view,
                            .standing = {pod->priority, pod->started},
+                           .host = pod->host,
                            .may_go = pod->priority < preemptor->priority,
                            .is_leaving = pod->deleting};
 }
@@ -105,6 +107,7 @@ static void sort_in(struct tenants *tenants, const struct node *node, const stru
         struct tenant tenant = {.grants = grants,
                                 .grant_count = add_grants(node, holders[i].view, grants),
                                 .unattributed = holders[i].view->unattributed,
+                                .host = holders[i].host,
                                 .priority = holders[i].standing.priority,
                                 .may_go = holders[i].may_go,
                                 .is_leaving = holders[i].is_leaving};

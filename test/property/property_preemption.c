@@ -22,6 +22,7 @@ struct scene {
     struct tenant tenants[TENANTS_MAX];
     struct placed_grant grants[TENANTS_MAX][2];
     size_t count;
+    struct host_amounts host_free, host_wanted;
 };
 
 /* --- scenes ---------------------------------------------------------------------------------- */
@@ -68,6 +69,7 @@ static void add_tenant(uint64_t *state, struct scene *scene, struct node_use *us
     }
     if (has_conflict(&after))
         return;
+    tenant.host = (struct host_amounts){chance_below(state, 5), chance_below(state, 5)};
     tenant.unattributed = chance_one_in(state, 12);
     tenant.may_go = !chance_one_in(state, 6);
     tenant.is_leaving = chance_one_in(state, 8);
@@ -90,6 +92,10 @@ static void make_scene(uint64_t seed, struct scene *out)
     use = use_none(out->node);
     for (unsigned i = 0; i < 14 && out->count < TENANTS_MAX; i++)
         add_tenant(&state, out, &use);
+    if (chance_one_in(&state, 2)) {
+        out->host_free = (struct host_amounts){chance_below(&state, 5), chance_below(&state, 5)};
+        out->host_wanted = (struct host_amounts){chance_below(&state, 9), chance_below(&state, 9)};
+    }
     chance_request(&state, chance_one_in(&state, 4) ? 2 : 1, &out->request);
     out->request.topology.has_mode = true;
     out->request.topology.mode = chance_one_in(&state, 2) ? TOPOLOGY_HARD : TOPOLOGY_SOFT;
@@ -107,6 +113,8 @@ static struct preempt_question question_of(const struct scene *scene)
     return (struct preempt_question){.node = scene->node,
                                      .request = &scene->request,
                                      .policy = &scene->policy,
+                                     .host_free = scene->host_free,
+                                     .host_wanted = scene->host_wanted,
                                      .tenants = scene->tenants,
                                      .tenant_count = scene->count};
 }
@@ -116,16 +124,23 @@ static struct preempt_question question_of(const struct scene *scene)
 static bool fits_without(const struct scene *scene, unsigned gone)
 {
     struct node_use use = use_none(scene->node);
+    struct host_amounts host = scene->host_free;
     struct verdict verdict;
     struct plan plan;
 
     for (size_t t = 0; t < scene->count; t++) {
-        if ((gone >> t & 1) != 0)
+        if ((gone >> t & 1) != 0) {
+            host.cpu_milli += scene->tenants[t].host.cpu_milli;
+            host.memory_mib += scene->tenants[t].host.memory_mib;
             continue;
+        }
         for (size_t g = 0; g < scene->tenants[t].grant_count; g++)
             node_use_add(&use, scene->node, &scene->grants[t][g].grant);
         use.unattributed += scene->tenants[t].unattributed;
     }
+    if (host.cpu_milli < scene->host_wanted.cpu_milli ||
+        host.memory_mib < scene->host_wanted.memory_mib)
+        return false;
     decide_node(scene->node, &use, &scene->request, &scene->policy, NULL, &plan, &verdict);
     return verdict.reason == REASON_OK;
 }

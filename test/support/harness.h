@@ -103,7 +103,7 @@ struct pod_spec {
 /*
  * Create a pod and show it to the watch: api_pod(h, "a", "gpu 2, mem 4000, cores 30"). Containers
  * are separated by ';' and may begin with "init" or "sidecar"; "none" asks for nothing. An amount
- * goes to the API server as it is written: "mem 16Gi". Words: gpu, mem, pct, cores.
+ * goes to the API server as it is written: "mem 16Gi". Words: gpu, mem, pct, cores, cpu.
  */
 #define api_pod(harness, pod_name, what, ...) \
     harness_put_pod(harness, &(struct pod_spec){.name = (pod_name), \

@@ -216,6 +216,7 @@ static const struct {
     {"mem", "nvidia.com/gpumem"},
     {"pct", "nvidia.com/gpumem-percentage"},
     {"cores", "nvidia.com/gpucores"},
+    {"cpu", "cpu"},
 };
 
 static void add_limit(json_t *limits, const char *word, const char *amount)

@@ -132,6 +132,24 @@ static void test_preempt__when_devices_are_no_obstacle_all_victims_stay(void **s
     expect_victims(harness, "n1", "p1 p2");
 }
 
+static void test_preempt__victims_whose_cpu_the_pod_needs_are_not_spared(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 2, CARD_MIB); /* 96 CPU */
+    api_pod(harness, "a", "gpu 1, cpu 10", .priority = 10);
+    api_pod(harness, "b", "gpu 1, cpu 80", .priority = 20);
+    place(harness, "a", "n1");
+    place(harness, "b", "n1");
+    api_pod(harness, "high", "gpu 1, cpu 90", .priority = 100);
+    ask_preempt(harness, "high", "n1: b a");
+    expect_victims(harness, "n1", "b a");
+    api_pod(harness, "less", "gpu 1, cpu 50", .priority = 100);
+    ask_preempt(harness, "less", "n1: b a");
+    expect_victims(harness, "n1", "b");
+}
+
 static void test_preempt__a_node_where_no_eviction_helps_is_dropped(void **state)
 {
     AUTO(harness_free) struct harness *harness = seven_of_eight(10);
@@ -373,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_preempt__a_proposal_too_small_is_added_to),
         cmocka_unit_test(test_preempt__victims_without_devices_stay_in_the_answer),
         cmocka_unit_test(test_preempt__when_devices_are_no_obstacle_all_victims_stay),
+        cmocka_unit_test(test_preempt__victims_whose_cpu_the_pod_needs_are_not_spared),
         cmocka_unit_test(test_preempt__a_node_where_no_eviction_helps_is_dropped),
         cmocka_unit_test(test_preempt__pods_of_equal_priority_are_never_victims),
         cmocka_unit_test(test_preempt__a_lower_priority_goes_before_fewer_victims),

@@ -93,6 +93,9 @@ bool cluster_is_new_record_problem(struct cluster *cluster, const struct pod *po
 void cluster_sum_use(struct cluster *cluster, const struct node *node, const char *except,
                      struct node_use *out);
 
+/* Who is nominated to a node as given, known or not; a reference, or NULL for nobody. */
+struct nominees *cluster_nominees(struct cluster *cluster, const struct node *node);
+
 /* The present picture; release with snapshot_unref. */
 struct snapshot *cluster_snapshot(struct cluster *cluster);
 

@@ -72,6 +72,12 @@ struct grant {
 size_t allocation_grants(const struct allocation *allocation, bool init_done, struct grant *out,
                          size_t max);
 
+/* A grant whose device is known by its position in the node; -1: the node does not report it. */
+struct placed_grant {
+    int position;
+    struct grant grant;
+};
+
 /* What is in use on one device, summed over pods. */
 struct device_use {
     uint64_t memory_mib;
@@ -114,5 +120,11 @@ void node_use_add(struct node_use *use, const struct node *node, const struct gr
 /* The same for who knows the position of the grant's device in the node, or -1. */
 void node_use_add_at(struct node_use *use, const struct node *node, int position,
                      const struct grant *grant);
+
+/*
+ * Of two sums over a node, at different times say, what neither leaves free: the greater of each
+ * amount. Where their modes differ nobody may join.
+ */
+void node_use_join(struct node_use *use, const struct node_use *other);
 
 #endif

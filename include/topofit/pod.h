@@ -17,14 +17,15 @@ struct pod {
     char *namespace;
     char *name;
     char *uid;
-    char *node;    /* "" until bound */
-    bool finished; /* phase Succeeded or Failed: holds nothing any more */
-    bool deleting; /* a deletion time is set; holds its devices until it is gone */
+    char *node;      /* "" until bound */
+    char *nominated; /* node that kube-scheduler has chosen for it, with evictions; NULL: none */
+    bool finished;   /* phase Succeeded or Failed: holds nothing any more */
+    bool deleting;   /* a deletion time is set; holds its devices until it is gone */
     bool init_done;
     bool gated; /* has scheduling gates: cannot be bound */
     int priority;
     struct host_amounts host; /* what it takes of its node besides devices */
-    uint64_t started; /* when it started, as digits (20260131235959); 0: not known */
+    uint64_t started;         /* when it started, as digits (20260131235959); 0: not known */
     struct request request;
     bool has_record; /* `record` was there and readable */
     struct allocation record;
@@ -39,6 +40,9 @@ void pod_unref_pointer(struct pod **pod);
 
 /* Does it hold devices: bound to a node and not finished? */
 bool pod_holds_devices(const struct pod *pod);
+
+/* Does it wait, in earnest, for devices of a node that it is nominated to? */
+bool pod_waits_nominated(const struct pod *pod);
 
 /* A copy of a pod that is bound to a node, without a record; one reference for the caller. */
 struct pod *pod_bound(const struct pod *pod, const char *node);

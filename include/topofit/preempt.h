@@ -14,17 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "topofit/decide.h"
+#include "topofit/holds.h"
 #include "topofit/host.h"
 
 #define PREEMPT_TENANTS_MAX 256 /* pods with devices on one node that may be chosen among */
 #define PREEMPT_TRIALS_MAX 2000 /* sets tried for one node */
-
-/* A grant whose device is known by its position in the node; -1: the node does not report it. */
-struct placed_grant {
-    int position;
-    struct grant grant;
-};
 
 /* A pod with devices on the node. */
 struct tenant {
@@ -44,6 +38,7 @@ struct preempt_question {
     struct gputopo_memo *memo;
     struct host_amounts host_free;   /* while all tenants are there */
     struct host_amounts host_wanted; /* by the pod; what is 0 is not looked at */
+    const struct held_devices *held; /* for nominated pods, against this one; NULL: nothing */
     /*
      * All who hold devices of the node, by priority, the lowest first. The order among equals is
      * the last tie-break: who stands earlier goes first.

@@ -38,6 +38,7 @@
     X(SLOTS, "InsufficientSlots", true, "no free sharing slot on a GPU") \
     X(UNATTRIBUTED, "UnattributedUse", true, "GPUs in use by pods without a readable record") \
     X(TOPOLOGY, "TopologyUnsatisfied", true, "no GPU set within the allowed topology tier") \
+    X(NOMINATED, "HeldForNominatedPod", true, "GPUs held for a nominated pod") \
     X(TOPOLOGY_UNKNOWN, "TopologyUnknown", false, "GPU topology unknown and demanded") \
     X(TOPOLOGY_NEVER, "TopologyNever", false, "node can never form the GPU set demanded")
 

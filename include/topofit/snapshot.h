@@ -12,17 +12,28 @@
 #include <stdint.h>
 
 #include "topofit/grant.h"
+#include "topofit/holds.h"
 #include "topofit/node.h"
 #include "topofit/pod_mix.h"
 #include "topofit/scarcity.h"
 
+/* Who is nominated to a node. Immutable, reference counted as a snapshot is. */
+struct nominees {
+    unsigned references;
+    size_t count;
+    struct nominee items[]; /* in the order of nominees_compare(); one reference to each pod */
+};
+struct nominees *nominees_ref(struct nominees *nominees); /* NULL is fine, for both */
+void nominees_unref(struct nominees *nominees);
+
 /* A node with what is in use on it. Shared by snapshots. */
 struct node_state {
     unsigned references;
-    uint64_t version;      /* changes whenever node or use change; unique in the process */
+    uint64_t version;      /* changes whenever node, use or nominees change; unique */
     uint64_t host_version; /* changes with it, and whenever host_used changes; unique, too */
     struct node *node;
     struct node_use use;
+    struct nominees *nominees;     /* one reference; NULL: nobody */
     struct host_amounts host_used; /* by pods with devices and without */
 };
 
@@ -34,6 +45,9 @@ struct snapshot {
     size_t count;
     struct node_state *states[]; /* ordered by name */
 };
+
+/* A node's state as a decision sees it. */
+struct site node_state_site(const struct node_state *state);
 
 /* Let go of a snapshot and of all that was borrowed from it. NULL is fine. */
 void snapshot_unref(struct snapshot *snapshot);

@@ -20,6 +20,7 @@ struct cluster *cluster_new(const struct hash_key *key)
     cluster->pods = map_new(key);
     cluster->pods_by_uid = map_new(key);
     cluster->ledger = ledger_new(key);
+    cluster->nominations = nominations_new(key);
     cluster->host_loads = host_loads_new(key);
     cluster->tally = mix_tally_new(key);
     cluster->intern = intern_new(key);
@@ -55,6 +56,7 @@ void cluster_free(struct cluster *cluster)
     pod_mix_unref(cluster->mix);
     mix_tally_free(cluster->tally);
     host_loads_free(cluster->host_loads);
+    nominations_free(cluster->nominations);
     ledger_free(cluster->ledger);
     intern_free(cluster->intern);
     pthread_mutex_destroy(&cluster->lock);
@@ -63,7 +65,7 @@ void cluster_free(struct cluster *cluster)
 
 /* --- publishing (lock held) ------------------------------------------------------------------ */
 
-static bool use_equal(const struct node_use *a, const struct node_use *b)
+bool cluster_use_equal(const struct node_use *a, const struct node_use *b)
 {
     bool equal = a->device_count == b->device_count && a->unattributed == b->unattributed;
 
@@ -86,7 +88,7 @@ static bool is_eased(const struct device_use *now, const struct device_use *befo
            (before->mode != ISOLATION_NONE && now->mode != before->mode);
 }
 
-static bool is_less_used(const struct node_use *now, const struct node_use *before)
+bool cluster_is_less_used(const struct node_use *now, const struct node_use *before)
 {
     bool less = now->unattributed < before->unattributed;
 
@@ -99,7 +101,9 @@ static bool is_less_used(const struct node_use *now, const struct node_use *befo
 static void note_freed(struct cluster *cluster, const struct node_state *before,
                        const struct node_state *now)
 {
-    if (before != NULL && before->node == now->node && !is_less_used(&now->use, &before->use))
+    if (before != NULL && before->node == now->node &&
+        !cluster_is_less_used(&now->use, &before->use) &&
+        !cluster_lets_go(cluster, before->nominees, now->nominees, now->node->name))
         return;
     cluster->freed_version = now->version;
     free(cluster->freed_node);
@@ -150,8 +154,8 @@ static void publish(struct cluster *cluster, struct known_node *known, struct no
 {
     struct node_state *before = known->state;
 
-    known->state = node_state_new(steal_node, use, sum_host(cluster, steal_node->name),
-                                  ++cluster->last_version);
+    known->state = node_state_new(steal_node, use, cluster_gather_nominees(cluster, steal_node),
+                                  sum_host(cluster, steal_node->name), ++cluster->last_version);
     note_freed(cluster, before, known->state);
     note_conflicts(cluster, before, known->state);
     supply_add(&cluster->supply, known->state);
@@ -179,13 +183,22 @@ static void publish_host(struct cluster *cluster, struct known_node *known)
     snapshot_unref(steal_ptr(&cluster->current));
 }
 
+static bool has_same_nominees(const struct cluster *cluster, const struct node_state *state)
+{
+    struct nominees *now = cluster_gather_nominees(cluster, state->node);
+    bool same = cluster_same_nominees(now, state->nominees);
+
+    nominees_unref(now);
+    return same;
+}
+
 /* Where nothing comes out different, plans stay valid. */
 static void sum_again(struct cluster *cluster, struct known_node *known)
 {
     struct node_use use;
 
     ledger_sum(cluster->ledger, known->state->node, NULL, &use);
-    if (use_equal(&use, &known->state->use))
+    if (cluster_use_equal(&use, &known->state->use) && has_same_nominees(cluster, known->state))
         publish_host(cluster, known);
     else
         publish(cluster, known, node_ref(known->state->node), &use);
@@ -197,6 +210,12 @@ void cluster_republish(struct cluster *cluster, const char *name)
 
     if (known != NULL)
         sum_again(cluster, known);
+}
+
+void cluster_republish_nomination(struct cluster *cluster, const struct pod *pod)
+{
+    if (pod != NULL && pod_waits_nominated(pod))
+        cluster_republish(cluster, pod->nominated);
 }
 
 void cluster_republish_all(struct cluster *cluster)
@@ -323,6 +342,12 @@ void cluster_sum_use(struct cluster *cluster, const struct node *node, const cha
 {
     LOCK(cluster);
     ledger_sum(cluster->ledger, node, except, out);
+}
+
+struct nominees *cluster_nominees(struct cluster *cluster, const struct node *node)
+{
+    LOCK(cluster);
+    return cluster_gather_nominees(cluster, node);
 }
 
 static int compare_nodes(const void *a, const void *b)
@@ -460,6 +485,7 @@ static void check_use(const struct cluster *cluster, const struct node_state *st
 
     ledger_sum(cluster->ledger, state->node, NULL, &sum);
     assert(sum.unattributed == state->use.unattributed);
+    assert(has_same_nominees(cluster, state));
     assert(host_equal(sum_host(cluster, state->node->name), state->host_used));
     for (unsigned i = 0; i < sum.device_count; i++) {
         const struct device *device = &state->node->devices[i];

@@ -8,6 +8,7 @@
 #include "host_loads.h"
 #include "intern.h"
 #include "ledger.h"
+#include "nominations.h"
 #include "topofit/cluster.h"
 #include "topofit/mem.h"
 #include "topofit/mix_tally.h"
@@ -28,6 +29,7 @@ struct cluster {
     struct map *pods;        /* struct pod by "namespace/name", one reference each */
     struct map *pods_by_uid; /* the same pods, borrowed */
     struct ledger *ledger;
+    struct nominations *nominations;
     struct host_loads *host_loads; /* of the pods that say they are bound */
     struct mix_tally *tally;       /* of pods as they come; NULL when the mix is given */
     struct pod_mix *mix;           /* what the tally last said, or what was given; may be NULL */
@@ -64,11 +66,25 @@ char *cluster_pod_key(const char *namespace, const char *name);
 void cluster_republish(struct cluster *cluster, const char *node);
 void cluster_republish_all(struct cluster *cluster);
 
+/* With the lock held: the same for the node that a pod is nominated to. */
+void cluster_republish_nomination(struct cluster *cluster, const struct pod *pod);
+
 /* With the lock held: somebody held something of a node that is gone, and may go elsewhere now. */
 void cluster_note_freed_nowhere(struct cluster *cluster);
 
 /* With the lock held: the state of a node, or NULL. */
 const struct node_state *cluster_state_of(const struct cluster *cluster, const char *name);
+
+/* Is the same in use? Is there anything that is less in use, or could be joined now? */
+bool cluster_use_equal(const struct node_use *a, const struct node_use *b);
+bool cluster_is_less_used(const struct node_use *now, const struct node_use *before);
+
+/* With the lock held: who is nominated to a node and has no booking; a reference, or NULL. */
+struct nominees *cluster_gather_nominees(const struct cluster *cluster, const struct node *node);
+bool cluster_same_nominees(const struct nominees *a, const struct nominees *b);
+/* Has a hold ended, or may it be another one, so that somebody else could fit? */
+bool cluster_lets_go(const struct cluster *cluster, const struct nominees *before,
+                     const struct nominees *now, const char *node);
 
 /* With the lock held: remove what a pod holds, if anything. */
 void cluster_forget_holding(struct cluster *cluster, const char *uid);

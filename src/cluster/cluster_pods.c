@@ -76,6 +76,8 @@ void cluster_forget_holding(struct cluster *cluster, const char *uid)
         cluster_note_freed_nowhere(cluster);
     else
         cluster_republish(cluster, node);
+    /* Nothing is booked for it any more: what it is nominated for is held again. */
+    cluster_republish_nomination(cluster, map_get(cluster->pods_by_uid, uid));
 }
 
 /* What a bound pod holds: what its record says, and so many devices that nobody can name. */
@@ -136,8 +138,10 @@ static void ease_host(struct cluster *cluster, const struct pod *pod)
 static void drop_pod(struct cluster *cluster, struct pod *steal_pod)
 {
     ease_host(cluster, steal_pod);
+    nominations_remove(cluster->nominations, steal_pod);
     cluster_forget_holding(cluster, steal_pod->uid);
     cluster_republish(cluster, steal_pod->node);
+    cluster_republish_nomination(cluster, steal_pod);
     pod_unref(steal_pod);
 }
 
@@ -203,6 +207,17 @@ static void republish_hosts(struct cluster *cluster, const struct pod *named,
         cluster_republish(cluster, after->node);
 }
 
+/* named: as above. Nominations, and who leaves for them, change what is held. */
+static void republish_nominations(struct cluster *cluster, const struct pod *named,
+                                  const struct pod *after)
+{
+    cluster_republish_nomination(cluster, named);
+    cluster_republish_nomination(cluster, after);
+    if (named != NULL && named->deleting != after->deleting &&
+        nominations_on_node(cluster->nominations, after->node) != NULL)
+        cluster_republish(cluster, after->node);
+}
+
 /* --- the mix ---------------------------------------------------------------------------- */
 
 static void tally(struct cluster *cluster, const struct pod *pod)
@@ -243,9 +258,12 @@ static void put_pod(struct cluster *cluster, struct pod *steal_pod)
         forget_other_name(cluster, other, key);
     named = map_put(cluster->pods, key, steal_pod);
     before = named;
-    if (named != NULL)
+    if (named != NULL) {
         ease_host(cluster, named);
+        nominations_remove(cluster->nominations, named);
+    }
     load_host(cluster, steal_pod);
+    nominations_add(cluster->nominations, steal_pod);
     if (named != NULL && strcmp(named->uid, steal_pod->uid) != 0) {
         map_remove(cluster->pods_by_uid, named->uid);
         cluster_forget_holding(cluster, named->uid);
@@ -253,6 +271,7 @@ static void put_pod(struct cluster *cluster, struct pod *steal_pod)
     }
     settle_holding(cluster, before, steal_pod);
     republish_hosts(cluster, named, steal_pod);
+    republish_nominations(cluster, named, steal_pod);
 }
 
 void cluster_put_pod(struct cluster *cluster, struct pod *steal_pod)
@@ -405,6 +424,7 @@ void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t cou
     SWAP(cluster->pods, listed->pods);
     SWAP(cluster->pods_by_uid, listed->pods_by_uid);
     SWAP(cluster->ledger, listed->ledger);
+    SWAP(cluster->nominations, listed->nominations);
     SWAP(cluster->host_loads, listed->host_loads);
     cluster_republish_all(cluster);
     if (!cluster->pods_listed)

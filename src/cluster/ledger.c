@@ -123,17 +123,21 @@ struct holding *ledger_on_node(const struct ledger *ledger, const char *node)
     return map_get(ledger->by_node, node);
 }
 
+void holding_add_use(const struct holding *holding, const struct node *node, struct node_use *use)
+{
+    for (size_t i = 0; i < holding->grant_count; i++)
+        node_use_add(use, node, &holding->grants[i]);
+    use->unattributed += holding->unattributed;
+}
+
 void ledger_sum(const struct ledger *ledger, const struct node *node, const char *except,
                 struct node_use *out)
 {
     *out = (struct node_use){.device_count = node->device_count};
     for (const struct holding *holding = ledger_on_node(ledger, node->name); holding != NULL;
          holding = holding->next) {
-        if (except != NULL && strcmp(holding->uid, except) == 0)
-            continue;
-        for (size_t i = 0; i < holding->grant_count; i++)
-            node_use_add(out, node, &holding->grants[i]);
-        out->unattributed += holding->unattributed;
+        if (except == NULL || strcmp(holding->uid, except) != 0)
+            holding_add_use(holding, node, out);
     }
 }
 

@@ -56,6 +56,9 @@ void ledger_add(struct ledger *ledger, struct holding *steal_holding);
 /* First holding on a node, or NULL; follow `next`. */
 struct holding *ledger_on_node(const struct ledger *ledger, const char *node);
 
+/* Add what a holding takes to the use of its node. */
+void holding_add_use(const struct holding *holding, const struct node *node, struct node_use *use);
+
 /* Sum what is held on a node, leaving out the pod with the uid `except` (NULL: nobody). */
 void ledger_sum(const struct ledger *ledger, const struct node *node, const char *except,
                 struct node_use *out);

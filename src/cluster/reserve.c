@@ -33,6 +33,7 @@ int cluster_reserve(struct cluster *cluster, const struct pod *pod,
     holding->list_number = cluster->list_number;
     holding->token = *token = ++cluster->last_token;
     cluster_republish(cluster, expected->node->name);
+    cluster_republish_nomination(cluster, map_get(cluster->pods_by_uid, pod->uid));
     assert_no_new_conflict(expected, cluster_state_of(cluster, expected->node->name));
     return 0;
 }

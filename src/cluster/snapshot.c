@@ -9,8 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct nominees *nominees_ref(struct nominees *nominees)
+{
+    if (nominees != NULL)
+        __atomic_add_fetch(&nominees->references, 1, __ATOMIC_RELAXED);
+    return nominees;
+}
+
+void nominees_unref(struct nominees *nominees)
+{
+    if (nominees == NULL || __atomic_sub_fetch(&nominees->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    for (size_t i = 0; i < nominees->count; i++)
+        pod_unref(nominees->items[i].pod);
+    free(nominees);
+}
+
 struct node_state *node_state_new(struct node *steal_node, const struct node_use *use,
-                                  struct host_amounts host_used, uint64_t version)
+                                  struct nominees *steal_nominees, struct host_amounts host_used,
+                                  uint64_t version)
 {
     struct node_state *state = xmalloc(sizeof *state);
 
@@ -19,6 +36,7 @@ struct node_state *node_state_new(struct node *steal_node, const struct node_use
                                  .host_version = version,
                                  .node = steal_node,
                                  .use = *use,
+                                 .nominees = steal_nominees,
                                  .host_used = host_used};
     return state;
 }
@@ -27,7 +45,8 @@ struct node_state *node_state_with_host(const struct node_state *state,
                                         struct host_amounts host_used, uint64_t host_version)
 {
     struct node_state *other =
-        node_state_new(node_ref(state->node), &state->use, host_used, state->version);
+        node_state_new(node_ref(state->node), &state->use, nominees_ref(state->nominees), host_used,
+                       state->version);
 
     other->host_version = host_version;
     return other;
@@ -44,7 +63,18 @@ void node_state_unref(struct node_state *state)
     if (state == NULL || __atomic_sub_fetch(&state->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     node_unref(state->node);
+    nominees_unref(state->nominees);
     free(state);
+}
+
+struct site node_state_site(const struct node_state *state)
+{
+    return (struct site){
+        .node = state->node,
+        .use = &state->use,
+        .nominees = state->nominees != NULL ? state->nominees->items : NULL,
+        .nominee_count = state->nominees != NULL ? state->nominees->count : 0,
+    };
 }
 
 struct snapshot *snapshot_new(size_t capacity)

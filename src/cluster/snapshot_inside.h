@@ -7,9 +7,10 @@
 
 #include "topofit/snapshot.h"
 
-/* A state of a node (takes over the reference) with one reference for the caller. */
+/* A state of a node (takes over both references) with one reference for the caller. */
 struct node_state *node_state_new(struct node *steal_node, const struct node_use *use,
-                                  struct host_amounts host_used, uint64_t version);
+                                  struct nominees *steal_nominees, struct host_amounts host_used,
+                                  uint64_t version);
 
 /* The same with other host_used: plans made on it stay valid. */
 struct node_state *node_state_with_host(const struct node_state *state,

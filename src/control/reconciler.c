@@ -119,11 +119,18 @@ __attribute__((format(printf, 2, 3))) static void differ(struct reconciler *r, c
     report->difference_count++;
 }
 
+static bool nomination_differs(const struct pod *a, const struct pod *b)
+{
+    if (a->nominated == NULL || b->nominated == NULL)
+        return a->nominated != b->nominated;
+    return strcmp(a->nominated, b->nominated) != 0;
+}
+
 static bool pod_differs(const struct pod *a, const struct pod *b)
 {
     return strcmp(a->node, b->node) != 0 || a->finished != b->finished ||
            a->deleting != b->deleting || a->init_done != b->init_done || a->gated != b->gated ||
-           !pod_same_record(a, b);
+           nomination_differs(a, b) || !pod_same_record(a, b);
 }
 
 static void compare_pod(struct reconciler *r, const struct pod *pod)

@@ -3,6 +3,7 @@
 #include "topofit/preempt.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 #define VISITS_PER_TRIAL 32        /* steps of the search that lead to no trial are cheap */
@@ -43,21 +44,41 @@ static bool comes_first(const struct tenant_set *a, const struct tenant_set *b)
 
 /* --- one set --------------------------------------------------------------------------------- */
 
-/* What is left in use. */
+static void add_grants(const struct preempt_question *question, const struct placed_grant *grants,
+                       size_t count, struct node_use *out)
+{
+    for (size_t g = 0; g < count; g++)
+        node_use_add_at(out, question->node, grants[g].position, &grants[g].grant);
+}
+
+/* What is left in use; of those who leave, only who has at least that priority. */
 static void sum_without(const struct preempt_question *question, const struct tenant_set *gone,
-                        struct node_use *out)
+                        int leaving_from, struct node_use *out)
 {
     *out = (struct node_use){.device_count = question->node->device_count};
     for (size_t t = 0; t < question->tenant_count; t++) {
         const struct tenant *tenant = &question->tenants[t];
 
-        if (tenant_set_has(gone, t))
+        if (tenant_set_has(gone, t) || (tenant->is_leaving && tenant->priority < leaving_from))
             continue;
-        for (size_t g = 0; g < tenant->grant_count; g++)
-            node_use_add_at(out, question->node, tenant->grants[g].position,
-                            &tenant->grants[g].grant);
+        add_grants(question, tenant->grants, tenant->grant_count, out);
         out->unattributed += tenant->unattributed;
     }
+}
+
+/* What is left now, joined with what is left when the nominated pods are there. */
+static void sum_beside_held(const struct preempt_question *question, const struct tenant_set *gone,
+                            struct node_use *out)
+{
+    const struct held_devices *held = question->held;
+    struct node_use later;
+
+    sum_without(question, gone, INT_MIN, out);
+    if (held == NULL)
+        return;
+    sum_without(question, gone, held->priority, &later);
+    add_grants(question, held->grants, held->count, &later);
+    node_use_join(out, &later);
 }
 
 /* Devices whose records contradict each other. Nobody is evicted to find out who is right. */
@@ -67,7 +88,7 @@ static device_mask conflicted_now(const struct preempt_question *question)
     device_mask conflicted = 0;
     struct node_use use;
 
-    sum_without(question, &nobody, &use);
+    sum_without(question, &nobody, INT_MIN, &use);
     for (unsigned i = 0; i < use.device_count; i++)
         conflicted |= use.devices[i].conflicted ? mask_of(i) : 0;
     return conflicted;
@@ -80,7 +101,7 @@ static bool fits_beside(const struct preempt_question *question, device_mask con
     struct node_use use;
     struct plan plan;
 
-    sum_without(question, gone, &use);
+    sum_beside_held(question, gone, &use);
     for (device_mask left = conflicted; left != 0; left &= left - 1)
         use.devices[mask_first(left)].conflicted = true;
     decide_node(question->node, &use, question->request, question->policy, question->memo, &plan,

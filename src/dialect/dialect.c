@@ -110,6 +110,8 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
     pod->priority = kube->priority;
     pod->host = host_of_pod(kube);
     pod->started = kube->started;
+    if (kube->nominated_node[0] != '\0')
+        pod->nominated = xstrdup(kube->nominated_node);
     pod->init_done = read_init_done(kube);
     dialect_request(kube, classes, &pod->request);
     dialect_read_record(kube, pod);

@@ -206,13 +206,15 @@ static int reserve(struct binding *binding, struct allocation *out, struct error
         struct snapshot *snapshot = cluster_snapshot(extender->cluster);
         const struct node_state *state = snapshot_find(snapshot, binding->args.node);
         struct verdict verdict;
+        struct site site;
         struct plan plan;
 
         error_clear(err); /* of the last try */
         if (state == NULL)
             return error_set(err, ERR_NOT_FOUND, "%s", reason_text(REASON_NODE_UNKNOWN));
-        decide_node(state->node, &state->use, &binding->pod->request, &extender->options.policy,
-                    extender->memo, &plan, &verdict);
+        site = node_state_site(state);
+        holds_decide(&site, binding->pod, &extender->options.policy, extender->memo, &plan,
+                     &verdict);
         if (verdict.reason != REASON_OK)
             return error_set(err, ERR_CONFLICT, "%s", reason_text(verdict.reason));
         plan_allocation(&plan, state->node, &binding->pod->request, out);

@@ -80,25 +80,37 @@ void call_node(struct extender *extender, const struct call *call, size_t i,
     if (state != NULL && (given == NULL || node_equal(given, state->node))) {
         out->node = node_ref(state->node);
         out->use = state->use;
+        out->nominees = nominees_ref(state->nominees);
         node_unref(given);
     } else if (given != NULL) {
         /* A simulator's node, or one newer than ours: what it says counts. */
         out->node = given;
         cluster_sum_use(extender->cluster, given, NULL, &out->use);
+        out->nominees = cluster_nominees(extender->cluster, given);
     }
-    if (out->node != NULL && holds_unsettled(call) && strcmp(call->own.node, out->name) == 0)
+    if (out->node != NULL && holds_unsettled(call) && strcmp(call->own.node, out->name) == 0) {
         cluster_sum_use(extender->cluster, out->node, call->pod->uid, &out->use);
+        nominees_unref(steal_ptr(&out->nominees)); /* it has its booking */
+    }
 }
 
 void called_node_clear(struct called_node *called)
 {
     node_unref(called->node);
+    nominees_unref(called->nominees);
     called->node = NULL;
+    called->nominees = NULL;
 }
 
 void call_decide(struct extender *extender, const struct call *call,
                  const struct called_node *called, struct plan *plan, struct verdict *verdict)
 {
+    const struct nominees *nominees = called->nominees;
+    const struct site site = {.node = called->node,
+                              .use = &called->use,
+                              .nominees = nominees != NULL ? nominees->items : NULL,
+                              .nominee_count = nominees != NULL ? nominees->count : 0};
+
     *verdict = (struct verdict){0};
     if (holds_unsettled(call) && strcmp(call->own.node, called->name) != 0)
         verdict->reason = REASON_UNSETTLED;
@@ -107,8 +119,7 @@ void call_decide(struct extender *extender, const struct call *call,
     else if (called->node == NULL)
         verdict->reason = REASON_NODE_UNKNOWN;
     else
-        decide_node(called->node, &called->use, &call->pod->request, &extender->options.policy,
-                    extender->memo, plan, verdict);
+        holds_decide(&site, call->pod, &extender->options.policy, extender->memo, plan, verdict);
 }
 
 void ranking_begin(struct ranking *ranking, const struct extender *extender,

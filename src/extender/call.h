@@ -40,6 +40,7 @@ struct called_node {
     struct node *node; /* a reference, or NULL: not known */
     struct node_use use;
     struct host_amounts host_used;
+    struct nominees *nominees; /* a reference; NULL: nobody holds anything against the pod */
 };
 
 /* The node at position i, from the picture or from the request itself. Clear it afterwards. */

@@ -47,6 +47,7 @@ static void explain_node(struct extender *extender, const struct explanation *ex
                          struct row *row)
 {
     const struct node_state *state = row->state;
+    const struct site site = node_state_site(state);
     const struct request *request = &explanation->pod->request;
     const struct called_node called = {.name = state->node->name,
                                        .node = state->node,
@@ -59,8 +60,8 @@ static void explain_node(struct extender *extender, const struct explanation *ex
         row->verdict.reason = REASON_BAD_REQUEST;
         return;
     }
-    decide_node(state->node, &state->use, request, &extender->options.policy, extender->memo, &plan,
-                &row->verdict);
+    holds_decide(&site, explanation->pod, &extender->options.policy, extender->memo, &plan,
+                 &row->verdict);
     if (row->verdict.reason != REASON_OK)
         return;
     row->kept = true;

@@ -170,6 +170,8 @@ static enum preempt_end judge_node(struct preemption *preemption, const struct p
     AUTO(tenants_clear) struct tenants tenants = {0};
     struct tenant_set proposed = {{0}}, chosen = {{0}};
     struct preempt_question question;
+    struct site site;
+    struct held_devices held;
 
     out->node = proposal->node;
     if (state == NULL || (preemption->holds && preemption->own.state != HOLDING_BOUND &&
@@ -178,6 +180,7 @@ static enum preempt_end judge_node(struct preemption *preemption, const struct p
     tenants_gather(extender->cluster, state, preemption->pod, &tenants);
     if (!read_proposal(preemption, proposal, &tenants, &proposed, out))
         return PREEMPT_DROPPED;
+    site = node_state_site(state);
     question = (struct preempt_question){.node = state->node,
                                          .request = &preemption->pod->request,
                                          .policy = &extender->options.policy,
@@ -186,6 +189,8 @@ static enum preempt_end judge_node(struct preemption *preemption, const struct p
                                          .host_wanted = preemption->pod->host,
                                          .tenants = tenants.items,
                                          .tenant_count = tenants.count};
+    if (holds_plan(&site, preemption->pod, &extender->options.policy, extender->memo, &held))
+        question.held = &held;
     /* kube-scheduler has found that its proposal suffices: who says otherwise counts wrong. */
     if (state->node->host.cpu_milli == 0 || !preempt_fits_host(&question, &proposed))
         question.host_wanted = (struct host_amounts){0};

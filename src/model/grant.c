@@ -255,3 +255,30 @@ void node_use_add(struct node_use *use, const struct node *node, const struct gr
 {
     node_use_add_at(use, node, node_find_device(node, grant->id), grant);
 }
+
+/* --- two times ------------------------------------------------------------------------------- */
+
+static void join_device(struct device_use *use, const struct device_use *other)
+{
+    if (other->memory_mib > use->memory_mib)
+        use->memory_mib = other->memory_mib;
+    if (other->cores > use->cores)
+        use->cores = other->cores;
+    if (other->slots > use->slots)
+        use->slots = other->slots;
+    use->exclusive =
+        use->exclusive || other->exclusive ||
+        (use->mode != other->mode && use->mode != ISOLATION_NONE && other->mode != ISOLATION_NONE);
+    if (use->mode == ISOLATION_NONE)
+        use->mode = other->mode;
+    use->conflicted = use->conflicted || other->conflicted;
+}
+
+void node_use_join(struct node_use *use, const struct node_use *other)
+{
+    assert(use->device_count == other->device_count);
+    for (unsigned i = 0; i < use->device_count; i++)
+        join_device(&use->devices[i], &other->devices[i]);
+    if (other->unattributed > use->unattributed)
+        use->unattributed = other->unattributed;
+}

@@ -34,6 +34,7 @@ void pod_unref(struct pod *pod)
     free(pod->name);
     free(pod->uid);
     free(pod->node);
+    free(pod->nominated);
     request_clear(&pod->request);
     allocation_clear(&pod->record);
     free(pod->record_problem);
@@ -48,6 +49,12 @@ void pod_unref_pointer(struct pod **pod)
 bool pod_holds_devices(const struct pod *pod)
 {
     return pod->node[0] != '\0' && !pod->finished;
+}
+
+bool pod_waits_nominated(const struct pod *pod)
+{
+    return pod->nominated != NULL && pod->node[0] == '\0' && !pod->finished && !pod->deleting &&
+           pod->request.ask_count > 0 && pod->request.problem == NULL;
 }
 
 struct pod *pod_bound(const struct pod *pod, const char *node)

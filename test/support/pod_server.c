@@ -34,6 +34,9 @@ struct pod *pod_of(const struct pod_version *version)
 
     free(pod->node);
     pod->node = xstrdup(version->node >= 0 ? node_name_of(version->node) : "");
+    if (version->nominated >= 0)
+        pod->nominated = xstrdup(node_name_of(version->nominated));
+    pod->priority = (int)(version->number % 3);
     pod->finished = version->finished;
     pod->deleting = version->deleting;
     pod->init_done = version->init_done;
@@ -130,6 +133,7 @@ static void create(struct pod_server *server, unsigned name)
     server->pods[name] = (struct pod_version){.number = ++server->last_number,
                                               .name = name,
                                               .node = -1,
+                                              .nominated = -1,
                                               .init_done = !has_init,
                                               .request = request};
     /* Made from the manifest of another pod, record and all. */
@@ -192,6 +196,11 @@ static void change(struct pod_server *server, struct pod_version *pod)
             change_record(server, pod);
             return;
         }
+        break;
+    case 11:
+    case 12:
+    case 13:
+        pod->nominated = (int)chance_below(&server->chance, SERVER_NODES + 1) - 1;
         break;
     case 8:
     case 9:

@@ -25,7 +25,8 @@
 struct pod_version {
     unsigned number; /* in place of the uid: never used twice; 0 = there is no pod */
     unsigned name;
-    int node; /* -1 until bound */
+    int node;      /* -1 until bound */
+    int nominated; /* -1: to no node */
     bool finished, deleting, init_done;
     bool by_us; /* bound by pod_server_bind() */
     const struct request *request;

@@ -32,9 +32,9 @@ static void test_reason_text__is_unique_and_holds_no_number_and_no_percent(void 
 
 static void test_reason_is_curable__what_tenants_hold_and_nothing_else(void **state)
 {
-    static const enum reason curable[] = {REASON_MEMORY,    REASON_CORES, REASON_EXCLUSIVE,
-                                          REASON_ISOLATION, REASON_SLOTS, REASON_UNATTRIBUTED,
-                                          REASON_TOPOLOGY};
+    static const enum reason curable[] = {REASON_MEMORY,    REASON_CORES,    REASON_EXCLUSIVE,
+                                          REASON_ISOLATION, REASON_SLOTS,    REASON_UNATTRIBUTED,
+                                          REASON_TOPOLOGY,  REASON_NOMINATED};
     unsigned count = 0;
 
     (void)state;

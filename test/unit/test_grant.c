@@ -221,6 +221,40 @@ static void test_node_use_add__devices_the_node_does_not_report_are_unattributed
     assert_int_equal(use.unattributed, 1);
 }
 
+static void test_node_use_join__takes_the_greater_of_each_amount(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n", 3, 1000, 4);
+    struct node_use now = use_none(node), later = use_none(node);
+
+    (void)state;
+    use_take(&now, node, 0, 300, 50, ISOLATION_SOFT);
+    use_take(&later, node, 0, 400, 10, ISOLATION_SOFT);
+    use_take(&later, node, 1, 1000, 100, ISOLATION_SHARED);
+    later.unattributed = 2;
+    node_use_join(&now, &later);
+    assert_int_equal(now.devices[0].memory_mib, 400);
+    assert_int_equal(now.devices[0].cores, 50);
+    assert_int_equal(now.devices[0].slots, 1);
+    assert_false(now.devices[0].exclusive);
+    assert_true(now.devices[1].exclusive);
+    assert_int_equal(now.devices[1].mode, ISOLATION_SHARED);
+    assert_int_equal(now.devices[2].mode, ISOLATION_NONE);
+    assert_int_equal(now.unattributed, 2);
+}
+
+static void test_node_use_join__nobody_joins_where_the_modes_differ(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n", 1, 1000, 4);
+    struct node_use now = use_none(node), later = use_none(node);
+
+    (void)state;
+    use_take(&now, node, 0, 1, 1, ISOLATION_SOFT);
+    use_take(&later, node, 0, 1, 1, ISOLATION_HARD);
+    node_use_join(&now, &later);
+    assert_true(now.devices[0].exclusive);
+    assert_false(now.devices[0].conflicted);
+}
+
 static void test_node_use_add__a_grant_of_nothing_takes_no_mode(void **state)
 {
     AUTO(node_unref_pointer) struct node *node = node_plain("n", 1, 10000, 2);
@@ -328,6 +362,8 @@ int main(void)
         cmocka_unit_test(test_node_use_add__keeps_sums_beyond_the_device),
         cmocka_unit_test(test_node_use_add__devices_the_node_does_not_report_are_unattributed),
         cmocka_unit_test(test_node_use_add__a_grant_of_nothing_takes_no_mode),
+        cmocka_unit_test(test_node_use_join__takes_the_greater_of_each_amount),
+        cmocka_unit_test(test_node_use_join__nobody_joins_where_the_modes_differ),
         cmocka_unit_test(test_node_use_add__tenants_beyond_counting_do_not_look_like_none),
         cmocka_unit_test(test_allocation_copy__owns_all_it_has),
         cmocka_unit_test(test_allocation_equal__sees_every_difference_in_what_is_held),

@@ -132,6 +132,14 @@ static void finish_pod(struct story *story)
     cluster_put_pod(story->cluster, pod);
 }
 
+static void nominate_pod(struct story *story)
+{
+    struct pod *pod = pod_like(story, "a");
+
+    pod->nominated = xstrdup("n9");
+    cluster_put_pod(story->cluster, pod);
+}
+
 static void delete_pod(struct story *story)
 {
     struct pod *pod = pod_like(story, "a");
@@ -166,6 +174,7 @@ static const struct {
     {change_record, false, "pod d/a: another state in memory"},
     {finish_pod, false, "pod d/a: another state in memory"},
     {delete_pod, false, "pod d/a: another state in memory"},
+    {nominate_pod, false, "pod d/a: another state in memory"},
     {break_ledger, false, "pod d/b: the ledger does not hold what its record says"},
     {lose_node, true, "node n2: not in memory"},
     {invent_node, true, "node n3: in memory only"},

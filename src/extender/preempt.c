@@ -20,7 +20,7 @@ struct victim {
 };
 
 /* What is answered for one node. */
-struct verdict_on_node {
+struct answered_node {
     const char *node; /* borrowed from the question */
     struct victim *victims;
     size_t count, capacity;
@@ -35,16 +35,16 @@ struct preemption {
     bool holds;
     struct snapshot *snapshot;
     unsigned trials;
-    struct verdict_on_node *nodes; /* [args.proposal_count] */
-    size_t node_count;             /* kept so far */
+    struct answered_node *nodes; /* [args.proposal_count] */
+    size_t node_count;           /* kept so far */
 };
 
-static void clear_victims(struct verdict_on_node *node)
+static void clear_victims(struct answered_node *node)
 {
     for (size_t i = 0; i < node->count; i++)
         free(node->victims[i].uid);
     free(node->victims);
-    *node = (struct verdict_on_node){0};
+    *node = (struct answered_node){0};
 }
 
 static void preemption_clear(struct preemption *preemption)
@@ -58,8 +58,7 @@ static void preemption_clear(struct preemption *preemption)
     snapshot_unref(preemption->snapshot);
 }
 
-static void add_victim(struct verdict_on_node *node, const char *uid,
-                       const struct standing *standing)
+static void add_victim(struct answered_node *node, const char *uid, const struct standing *standing)
 {
     node->victims = mem_grow(node->victims, node->count, &node->capacity, sizeof *node->victims);
     node->victims[node->count++] = (struct victim){xstrdup(uid), *standing};
@@ -74,7 +73,7 @@ static void add_victim(struct verdict_on_node *node, const char *uid,
  */
 static bool read_proposal(const struct preemption *preemption, const struct proposal *proposal,
                           const struct tenants *tenants, struct tenant_set *out,
-                          struct verdict_on_node *others)
+                          struct answered_node *others)
 {
     for (size_t i = 0; i < proposal->victim_count; i++) {
         const struct proposed_victim *victim = &proposal->victims[i];
@@ -100,7 +99,7 @@ static bool read_proposal(const struct preemption *preemption, const struct prop
 /* CPU and memory that is free when the victims without devices are gone. */
 static struct host_amounts free_host(const struct preemption *preemption,
                                      const struct node_state *state,
-                                     const struct verdict_on_node *others)
+                                     const struct answered_node *others)
 {
     struct host_amounts used = state->host_used;
 
@@ -152,7 +151,7 @@ static int compare_victims(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->uid, y->uid);
 }
 
-static void finish(const struct proposal *proposal, struct verdict_on_node *node)
+static void finish(const struct proposal *proposal, struct answered_node *node)
 {
     /* kube-scheduler knows the budgets and found that so many have to suffer. */
     node->pdb_violations =
@@ -161,50 +160,85 @@ static void finish(const struct proposal *proposal, struct verdict_on_node *node
         qsort(node->victims, node->count, sizeof *node->victims, compare_victims);
 }
 
+/* One node while it is decided on. */
+struct judgement {
+    struct tenants tenants;
+    struct tenant_set proposed;
+    struct held_devices held;
+    struct preempt_question question;
+};
+
+static void judgement_clear(struct judgement *judgement)
+{
+    tenants_clear(&judgement->tenants);
+}
+
+/* A node that we know, and on which an earlier Binding of the pod elsewhere allows it. */
+static const struct node_state *find_node(const struct preemption *preemption, const char *name)
+{
+    bool unsettled = preemption->holds && preemption->own.state != HOLDING_BOUND;
+
+    if (unsettled && strcmp(preemption->own.node, name) != 0)
+        return NULL;
+    return snapshot_find(preemption->snapshot, name);
+}
+
+/* others: victims without devices, out of the proposal. */
+static void pose_question(const struct preemption *preemption, const struct node_state *state,
+                          const struct answered_node *others, struct judgement *judgement)
+{
+    const struct extender *extender = preemption->extender;
+    const struct site site = node_state_site(state);
+    struct preempt_question *question = &judgement->question;
+
+    *question = (struct preempt_question){.node = state->node,
+                                          .request = &preemption->pod->request,
+                                          .policy = &extender->options.policy,
+                                          .memo = extender->memo,
+                                          .host_free = free_host(preemption, state, others),
+                                          .host_wanted = preemption->pod->host,
+                                          .tenants = judgement->tenants.items,
+                                          .tenant_count = judgement->tenants.count};
+    if (holds_plan(&site, preemption->pod, question->policy, question->memo, &judgement->held))
+        question->held = &judgement->held;
+    /* kube-scheduler has found that its proposal suffices: who says otherwise counts wrong. */
+    if (state->node->host.cpu_milli == 0 || !preempt_fits_host(question, &judgement->proposed))
+        question->host_wanted = (struct host_amounts){0};
+}
+
+static void add_chosen(const struct tenants *tenants, const struct tenant_set *chosen,
+                       struct answered_node *out)
+{
+    for (size_t t = 0; t < tenants->count; t++) {
+        if (tenant_set_has(chosen, t))
+            add_victim(out, tenants->uids[t], &tenants->standings[t]);
+    }
+}
+
 /* The end of one node's proposal; PREEMPT_DROPPED when it is not in the answer. */
 static enum preempt_end judge_node(struct preemption *preemption, const struct proposal *proposal,
-                                   unsigned *trials, struct verdict_on_node *out)
+                                   unsigned *trials, struct answered_node *out)
 {
-    struct extender *extender = preemption->extender;
-    const struct node_state *state = snapshot_find(preemption->snapshot, proposal->node);
-    AUTO(tenants_clear) struct tenants tenants = {0};
-    struct tenant_set proposed = {{0}}, chosen = {{0}};
-    struct preempt_question question;
-    struct site site;
-    struct held_devices held;
+    AUTO(judgement_clear) struct judgement judgement = {0};
+    const struct node_state *state = find_node(preemption, proposal->node);
+    struct tenant_set chosen = {{0}};
 
     out->node = proposal->node;
-    if (state == NULL || (preemption->holds && preemption->own.state != HOLDING_BOUND &&
-                          strcmp(preemption->own.node, proposal->node) != 0))
+    if (state == NULL)
         return PREEMPT_DROPPED;
-    tenants_gather(extender->cluster, state, preemption->pod, &tenants);
-    if (!read_proposal(preemption, proposal, &tenants, &proposed, out))
+    tenants_gather(preemption->extender->cluster, state, preemption->pod, &judgement.tenants);
+    if (!read_proposal(preemption, proposal, &judgement.tenants, &judgement.proposed, out))
         return PREEMPT_DROPPED;
-    site = node_state_site(state);
-    question = (struct preempt_question){.node = state->node,
-                                         .request = &preemption->pod->request,
-                                         .policy = &extender->options.policy,
-                                         .memo = extender->memo,
-                                         .host_free = free_host(preemption, state, out),
-                                         .host_wanted = preemption->pod->host,
-                                         .tenants = tenants.items,
-                                         .tenant_count = tenants.count};
-    if (holds_plan(&site, preemption->pod, &extender->options.policy, extender->memo, &held))
-        question.held = &held;
-    /* kube-scheduler has found that its proposal suffices: who says otherwise counts wrong. */
-    if (state->node->host.cpu_milli == 0 || !preempt_fits_host(&question, &proposed))
-        question.host_wanted = (struct host_amounts){0};
-    if (!choose(&question, &tenants, &proposed, trials, &chosen))
+    pose_question(preemption, state, out, &judgement);
+    if (!choose(&judgement.question, &judgement.tenants, &judgement.proposed, trials, &chosen))
         return PREEMPT_DROPPED;
-    for (size_t t = 0; t < tenants.count; t++) {
-        if (tenant_set_has(&chosen, t))
-            add_victim(out, tenants.uids[t], &tenants.standings[t]);
-    }
+    add_chosen(&judgement.tenants, &chosen, out);
     /* An empty list is an error up to Kubernetes 1.37, unless it was sent. */
     if (out->count == 0 && proposal->victim_count > 0)
         return PREEMPT_DROPPED;
     finish(proposal, out);
-    return memcmp(&chosen, &proposed, sizeof chosen) == 0 ? PREEMPT_KEPT : PREEMPT_CHANGED;
+    return memcmp(&chosen, &judgement.proposed, sizeof chosen) == 0 ? PREEMPT_KEPT
+                                                                    : PREEMPT_CHANGED;
 }
 
 /* --- the call -------------------------------------------------------------------------------- */
@@ -224,7 +258,7 @@ static void judge_all(struct preemption *preemption)
     size_t count = preemption->args.proposal_count, ends[PREEMPT_END_COUNT] = {0};
 
     for (size_t i = 0; i < count; i++) {
-        struct verdict_on_node *node = &preemption->nodes[preemption->node_count];
+        struct answered_node *node = &preemption->nodes[preemption->node_count];
         unsigned share = preemption->trials / (unsigned)(count - i);
         unsigned trials = share < PREEMPT_TRIALS_MAX ? share : PREEMPT_TRIALS_MAX, given = trials;
         enum preempt_end end =
@@ -245,11 +279,11 @@ static void keep_all(struct preemption *preemption)
 {
     for (size_t i = 0; i < preemption->args.proposal_count; i++) {
         const struct proposal *proposal = &preemption->args.proposals[i];
-        struct verdict_on_node *node = &preemption->nodes[preemption->node_count++];
+        struct answered_node *node = &preemption->nodes[preemption->node_count++];
         const struct standing equal = {0};
 
-        *node = (struct verdict_on_node){.node = proposal->node,
-                                         .pdb_violations = proposal->pdb_violations};
+        *node = (struct answered_node){.node = proposal->node,
+                                       .pdb_violations = proposal->pdb_violations};
         for (size_t v = 0; v < proposal->victim_count; v++)
             add_victim(node, proposal->victims[v].uid, &equal);
     }
@@ -269,7 +303,7 @@ static void write(const struct preemption *preemption, struct buf *out)
     }
     count = 0;
     for (size_t i = 0; i < preemption->node_count; i++) {
-        const struct verdict_on_node *node = &preemption->nodes[i];
+        const struct answered_node *node = &preemption->nodes[i];
 
         lists[i] = (struct victim_list){node->node, uids != NULL ? uids + count : NULL, node->count,
                                         node->pdb_violations};

@@ -80,18 +80,6 @@ static void test_next__stays_broken_until_reset(void **state)
     assert_string_equal(buf_text(&lines), "ok|");
 }
 
-static void test_pending__is_zero_when_the_last_line_was_whole(void **state)
-{
-    (void)state;
-    for (size_t piece = 1; piece <= 3; piece++) {
-        AUTO(watch_stream_clear) struct watch_stream stream;
-        AUTO(buf_clear) struct buf lines = buf_with_max(1024);
-
-        watch_stream_init(&stream, LINE_MAX);
-        feed(&stream, "ab\n", 3, piece, &lines);
-    }
-}
-
 /* The two objects and the bookmark that a real API server sent, cut in two at every byte. */
 static void test_next__cuts_a_captured_watch_anywhere(void **state)
 {
@@ -124,7 +112,6 @@ int main(void)
         cmocka_unit_test(test_next__gives_the_same_lines_for_pieces_of_any_size),
         cmocka_unit_test(test_next__takes_a_line_of_the_maximum_and_refuses_one_byte_more),
         cmocka_unit_test(test_next__stays_broken_until_reset),
-        cmocka_unit_test(test_pending__is_zero_when_the_last_line_was_whole),
         cmocka_unit_test(test_next__cuts_a_captured_watch_anywhere),
     };
 

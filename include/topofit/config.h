@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config - the configuration: one table of keys, read from YAML, const after start.
+ * config - the configuration: one table of keys, read from YAML. A reload changes some of them.
  *
- * The table in config_keys.c is the only place that knows a key: its name, type, default, limits
- * and what it is for. Reading, `check-config --list-keys`, /configz and the test of the
- * documentation come from it. Unknown keys are refused with line, column and the nearest known key.
+ * The table in config_keys.c is the only place that knows a key: its name, type, default, limits,
+ * whether a reload takes it over, and what it is for. Reading, `check-config --list-keys`, /configz
+ * and the test of the documentation come from it. Unknown keys are refused with line, column and
+ * the nearest known key.
  */
 #ifndef TOPOFIT_CONFIG_H
 #define TOPOFIT_CONFIG_H

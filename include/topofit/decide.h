@@ -14,7 +14,7 @@
 #include "topofit/plan.h"
 #include "topofit/rank.h"
 
-/* What the configuration says about deciding; const after start. */
+/* What the configuration says about deciding. A reload makes a new one; each call has its own. */
 struct decide_policy {
     struct topology_rule topology; /* mode TOPOLOGY_OFF switches gputopo off */
     enum packing_policy packing;   /* unless the pod states its own */

@@ -11,6 +11,7 @@
 #include "topofit/text.h"
 #include "topofit/yaml.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,20 +173,7 @@ int config_set(struct config *config, const char *key_name, const char *value, s
 
 /* --- reloading ------------------------------------------------------------------------------- */
 
-/* Groups and keys that may change at any time; all of them are numbers and choices. */
-static const char *const reloadable[] = {
-    "extender.bindTimeout", "extender.failedNodes", "topology.", "packing.", "log.",
-};
-
-static bool may_reload(const struct key *key)
-{
-    for (size_t i = 0; i < ARRAY_LEN(reloadable); i++) {
-        if (strncmp(key->name, reloadable[i], strlen(reloadable[i])) == 0)
-            return true;
-    }
-    return false;
-}
-
+/* Of a value that is kept in the struct itself; 0: a text. */
 static size_t field_size(const struct key *key)
 {
     switch (key->type) {
@@ -220,7 +208,8 @@ size_t config_reload(struct config *config, const struct config *fresh,
 
         if (!key_differs(config, fresh, key))
             continue;
-        if (may_reload(key)) {
+        if (key->life == RELOADED) {
+            assert(field_size(key) > 0);
             memcpy(field_of(config, key), field_of(fresh, key), field_size(key));
             config->sources[i] = fresh->sources[i];
             taken++;

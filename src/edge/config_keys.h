@@ -17,6 +17,12 @@ enum key_type {
     KEY_CHOICE,
 };
 
+/* What a reload does with a key. Texts are FIXED: others hold pointers to them. */
+enum key_life {
+    FIXED = 0, /* a restart takes it over */
+    RELOADED,
+};
+
 struct word {
     const char *text;
     int value;
@@ -25,6 +31,7 @@ struct word {
 struct key {
     const char *name; /* "group.key" */
     enum key_type type;
+    enum key_life life;
     size_t offset;
     const char *fallback; /* the default, as a person would write it */
     uint64_t min, max;    /* of numbers and durations */

@@ -363,6 +363,52 @@ static void test_config_reload__takes_over_what_may_change_and_names_the_rest(vo
     assert_string_equal(fixed.last, "extender.listen");
 }
 
+/* Another value than the default, whatever the type. */
+static void set_otherwise(struct config *config, const char *key)
+{
+    static const char *const values[] = {"true",  "false", "17",     "30s",    "127.0.0.1:1",
+                                         "hard",  "numa",  "spread", "graded", "reject",
+                                         "debug", "json",  "always", "600ms",  "2"};
+
+    for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+        AUTO(buf_clear) struct buf before = buf_with_max(CONFIG_BYTES_MAX);
+        AUTO(buf_clear) struct buf after = buf_with_max(CONFIG_BYTES_MAX);
+        struct error err = {0};
+
+        config_write_yaml(config, &before);
+        config_set(config, key, values[i], &err);
+        config_write_yaml(config, &after);
+        if (strcmp(buf_text(&before), buf_text(&after)) != 0)
+            return;
+    }
+    fail_msg("no other value of %s is tried here", key);
+}
+
+static void test_config_reload__takes_each_key_over_or_names_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; config_key(i) != NULL; i++) {
+        AUTO(config_clear) struct config config;
+        AUTO(config_clear) struct config fresh;
+        AUTO(buf_clear) struct buf taken = buf_with_max(CONFIG_BYTES_MAX);
+        AUTO(buf_clear) struct buf wanted = buf_with_max(CONFIG_BYTES_MAX);
+        struct fixed fixed = {0};
+
+        config_defaults(&config);
+        config_defaults(&fresh);
+        set_otherwise(&fresh, config_key(i));
+        if (config_reload(&config, &fresh, note_fixed, &fixed) == 0) {
+            assert_int_equal(fixed.count, 1);
+            assert_string_equal(fixed.last, config_key(i));
+            continue;
+        }
+        config_write_json(&config, &taken);
+        config_write_json(&fresh, &wanted);
+        assert_string_equal(buf_text(&taken), buf_text(&wanted));
+        assert_int_equal(fixed.count, 0);
+    }
+}
+
 static void test_config_check__refuses_times_of_the_lease_that_do_not_fit(void **state)
 {
     AUTO(config_clear) struct config config;
@@ -407,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_config_is_unguarded__is_true_also_when_that_is_allowed),
         cmocka_unit_test(test_config_write_yaml__is_read_back_as_it_was),
         cmocka_unit_test(test_config_reload__takes_over_what_may_change_and_names_the_rest),
+        cmocka_unit_test(test_config_reload__takes_each_key_over_or_names_it),
         cmocka_unit_test(test_config_check__refuses_times_of_the_lease_that_do_not_fit),
         cmocka_unit_test(test_config_reload__of_the_same_changes_nothing),
         cmocka_unit_test(test_config_write_json__has_every_key_with_value_and_source),

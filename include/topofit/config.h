@@ -86,7 +86,8 @@ int config_set(struct config *config, const char *key, const char *value, struct
 /*
  * Take over from a fresh configuration what may change while the daemon runs.
  *
- * on_fixed  called for each other key that differs: it needs a restart. May be NULL.
+ * on_fixed  called at most once for each other key that differs: it needs a restart. The name is
+ *           in static storage. May be NULL.
  * return    how many keys were taken over.
  */
 size_t config_reload(struct config *config, const struct config *fresh,

@@ -198,21 +198,37 @@ struct extender daemon_extender(struct daemon *daemon)
     return extender;
 }
 
-static void tell_fixed(void *ctx, const char *key)
+/* Keys that differ and are not taken over; told when no call waits for us any more. */
+struct fixed_keys {
+    const char *names[CONFIG_KEYS_MAX];
+    size_t count;
+};
+
+static void note_fixed(void *ctx, const char *key)
 {
-    log_event(ctx, LOG_LEVEL_WARN, "this key is taken over by a restart only",
-              log_text("key", key));
+    struct fixed_keys *fixed = ctx;
+
+    fixed->names[fixed->count++] = key;
+}
+
+static void tell_fixed(struct log *log, const struct fixed_keys *fixed)
+{
+    for (size_t i = 0; i < fixed->count; i++)
+        log_event(log, LOG_LEVEL_WARN, "this key is taken over by a restart only",
+                  log_text("key", fixed->names[i]));
 }
 
 void daemon_reload(struct daemon *daemon, const struct config *fresh)
 {
     bool embedded = daemon->loop == NULL;
+    struct fixed_keys fixed = {.count = 0};
     size_t taken;
 
     pthread_mutex_lock(&daemon->reload_lock);
-    taken = config_reload(daemon->config, fresh, tell_fixed, daemon->log);
+    taken = config_reload(daemon->config, fresh, note_fixed, &fixed);
     daemon->extender.options = extender_options(daemon->config, embedded);
     pthread_mutex_unlock(&daemon->reload_lock);
+    tell_fixed(daemon->log, &fixed);
     log_configure(daemon->log, daemon->config->log_level, daemon->config->log_format);
     log_event(daemon->log, LOG_LEVEL_INFO, "configuration reloaded",
               log_number("changed", (int64_t)taken));

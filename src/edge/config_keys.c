@@ -2,6 +2,7 @@
 /* config_keys - the table of keys. */
 #include "config_keys.h"
 
+#include "topofit/lease.h"
 #include "topofit/mem.h"
 
 #include <stddef.h>
@@ -80,11 +81,12 @@ const struct key config_keys[] = {
     {"leaderElection.name", KEY_TEXT, FIXED, AT(lease_name), "topofit", 0, 0, NULL,
      "name of the Lease; the same for all replicas"},
     {"leaderElection.leaseDuration", KEY_DURATION, FIXED, AT(lease_duration_ms), "15s", 1000,
-     3600000, NULL, "others wait so long before they take over from a leader that is gone"},
+     LEASE_DURATION_MAX_MS, NULL,
+     "others wait so long before they take over from a leader that is gone"},
     {"leaderElection.renewDeadline", KEY_DURATION, FIXED, AT(lease_renew_deadline_ms), "10s", 500,
-     3600000, NULL, "a leader that could not renew for so long stops binding"},
+     LEASE_DURATION_MAX_MS, NULL, "a leader that could not renew for so long stops binding"},
     {"leaderElection.retryPeriod", KEY_DURATION, FIXED, AT(lease_retry_period_ms), "2s", 100,
-     600000, NULL, "between two attempts to take or renew the Lease"},
+     LEASE_DURATION_MAX_MS, NULL, "between two attempts to take or renew the Lease"},
     {"events.enabled", KEY_BOOL, FIXED, AT(events_enabled), "true", 0, 0, NULL,
      "write Events about pods and nodes"},
     {"events.perSecond", KEY_NUMBER, FIXED, AT(events_per_second), "5", 1, 1000, NULL,

@@ -150,6 +150,9 @@ static void test_config_set__holds_every_limit(void **state)
         {"extender.requestTimeout", "99ms", "100ms", "10m", "601s"},
         {"extender.bindTimeout", "99ms", "100ms", "600s", "600001ms"},
         {"kube.bindsMax", "0", "1", "4096", "4097"},
+        {"leaderElection.leaseDuration", "999ms", "1s", "10m", "600001ms"},
+        {"leaderElection.renewDeadline", "499ms", "500ms", "10m", "600001ms"},
+        {"leaderElection.retryPeriod", "99ms", "100ms", "10m", "600001ms"},
         {"topology.maxTier", "-1", "0", "3", "4"},
     };
 

@@ -258,7 +258,7 @@ static void pump(struct connection *c, uint64_t now_ms)
 
 /* --- answering ------------------------------------------------------------------------------- */
 
-static void begin_sending(struct connection *c, struct api_answer *answer, unsigned retry_after_s)
+static void begin_sending(struct connection *c, struct model_answer *answer, unsigned retry_after_s)
 {
     c->watch = answer->watch;
     answer->watch = NULL;
@@ -271,7 +271,7 @@ static void begin_sending(struct connection *c, struct api_answer *answer, unsig
     buf_add(&c->content, buf_text(&answer->body), answer->body.length);
 }
 
-void connection_take_answer(struct connection *c, struct api_answer *answer)
+void connection_take_answer(struct connection *c, struct model_answer *answer)
 {
     begin_sending(c, answer, 0);
 }
@@ -299,9 +299,9 @@ static const char *reason_of(unsigned code)
 
 static void refuse(struct connection *c, unsigned code, unsigned retry_after_s)
 {
-    AUTO(api_answer_clear) struct api_answer answer = {0};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
 
-    api_answer_fail(&answer, (int)code, reason_of(code), "refused on purpose");
+    model_answer_fail(&answer, (int)code, reason_of(code), "refused on purpose");
     begin_sending(c, &answer, retry_after_s);
 }
 
@@ -340,7 +340,7 @@ static void end_at_once(struct connection *c)
 
 static void execute(struct connection *c)
 {
-    AUTO(api_answer_clear) struct api_answer answer = {0};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
 
     server_execute(c->server, c, &answer);
     if (c->fault.action == FAULT_EXECUTED_RESET) {

@@ -47,7 +47,7 @@ void connection_free(struct connection *connection);
 uint64_t connection_tick(struct connection *connection, uint64_t now_ms);
 
 /* What a late execution has brought. */
-void connection_take_answer(struct connection *connection, struct api_answer *answer);
+void connection_take_answer(struct connection *connection, struct model_answer *answer);
 
 bool connection_is_stream(const struct connection *connection);
 void connection_end_stream(struct connection *connection);
@@ -58,7 +58,7 @@ void connection_hurt(struct connection *connection, const struct fault *fault);
 
 struct fault server_choose_fault(struct server *server, const char *method, const char *path);
 void server_execute(struct server *server, const struct connection *request,
-                    struct api_answer *out);
+                    struct model_answer *out);
 void server_execute_late(struct server *server, struct connection *request, uint64_t at_ms);
 void server_forget_connection(struct server *server, const struct connection *connection);
 struct loop *server_loop(struct server *server);

@@ -214,13 +214,14 @@ uint64_t server_request_count(const struct server *server)
 
 /* --- executing ------------------------------------------------------------------------------- */
 
-void server_execute(struct server *server, const struct connection *request, struct api_answer *out)
+void server_execute(struct server *server, const struct connection *request,
+                    struct model_answer *out)
 {
-    const struct api_request asked = {.method = request->method,
-                                      .path = request->path,
-                                      .body = request->body,
-                                      .body_length = request->body_length,
-                                      .content_type = request->type};
+    const struct model_request asked = {.method = request->method,
+                                        .path = request->path,
+                                        .body = request->body,
+                                        .body_length = request->body_length,
+                                        .content_type = request->type};
 
     api_model_answer(server->options.model, &asked, loop_now_ms(), out);
     if (server->options.on_executed != NULL)
@@ -283,15 +284,15 @@ static bool is_too_late(const struct late *late)
 
 static void execute_late(struct server *server, struct late *late)
 {
-    AUTO(api_answer_clear) struct api_answer answer = {0};
-    const struct api_request asked = {.method = late->method,
-                                      .path = late->path,
-                                      .body = late->body,
-                                      .body_length = late->body_length,
-                                      .content_type = late->type};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
+    const struct model_request asked = {.method = late->method,
+                                        .path = late->path,
+                                        .body = late->body,
+                                        .body_length = late->body_length,
+                                        .content_type = late->type};
 
     if (is_too_late(late))
-        api_answer_fail(&answer, 504, "Timeout", "request did not complete within the timeout");
+        model_answer_fail(&answer, 504, "Timeout", "request did not complete within the timeout");
     else
         api_model_answer(server->options.model, &asked, loop_now_ms(), &answer);
     if (late->asker != NULL)

@@ -71,7 +71,7 @@ struct network {
     struct call *calls; /* youngest first */
     uint64_t last_id, bindings;
     bool is_down;
-    struct api_answer answer; /* kept for its memory */
+    struct model_answer answer; /* kept for its memory */
     struct buf line;
 };
 
@@ -111,7 +111,7 @@ void network_free(struct network *network)
         free_call(network->calls);
         network->calls = next;
     }
-    api_answer_clear(&network->answer);
+    model_answer_clear(&network->answer);
     buf_clear(&network->line);
     free(network);
 }
@@ -358,14 +358,14 @@ static const struct {
 
 static void refuse(struct network *network, struct call *call, int status)
 {
-    struct api_answer *answer = &network->answer;
+    struct model_answer *answer = &network->answer;
     size_t i = 0;
 
     while (troubles[i].status != status)
         i++;
     if (answer->body.max == 0)
         answer->body = buf_with_max(64u << 20);
-    api_answer_fail(answer, status, troubles[i].reason, troubles[i].message);
+    model_answer_fail(answer, status, troubles[i].reason, troubles[i].message);
     call->status = status;
     buf_reset(&call->answer);
     buf_add(&call->answer, answer->body.data, answer->body.length);
@@ -436,7 +436,7 @@ static void arrive(struct network *network, struct call *call)
 static void ask_model(struct network *network, struct call *call)
 {
     struct world *world = network->world;
-    struct api_request request = {
+    struct model_request request = {
         .method = call->method,
         .path = call->path,
         .body = call->body,

@@ -6,10 +6,10 @@
 
 #include <stdarg.h>
 
-void api_answer_clear(struct api_answer *answer)
+void model_answer_clear(struct model_answer *answer)
 {
     buf_clear(&answer->body);
-    *answer = (struct api_answer){0};
+    *answer = (struct model_answer){0};
 }
 
 /* Start a member; the first one needs no comma. */
@@ -76,7 +76,8 @@ void api_status_write(struct buf *out, const struct api_refusal *refusal, const 
     buf_addf(out, ",\"code\":%d}", refusal->code);
 }
 
-void api_refuse(struct api_answer *out, const struct api_refusal *refusal, const char *format, ...)
+void api_refuse(struct model_answer *out, const struct api_refusal *refusal, const char *format,
+                ...)
 {
     struct buf message = buf_with_max(API_BYTES_MAX);
     va_list arguments;
@@ -93,7 +94,7 @@ void api_refuse(struct api_answer *out, const struct api_refusal *refusal, const
     buf_clear(&message);
 }
 
-void api_refuse_bad(struct api_answer *out, const char *format, ...)
+void api_refuse_bad(struct model_answer *out, const char *format, ...)
 {
     struct api_refusal refusal = {.code = 400, .reason = "BadRequest"};
     va_list arguments;
@@ -107,7 +108,7 @@ void api_refuse_bad(struct api_answer *out, const char *format, ...)
     mem_free_pointer(&text);
 }
 
-void api_refuse_missing(struct api_answer *out, enum api_kind kind, const char *name)
+void api_refuse_missing(struct model_answer *out, enum api_kind kind, const char *name)
 {
     const struct api_resource *resource = &api_resources[kind];
     struct api_refusal refusal = {.code = 404,
@@ -120,7 +121,7 @@ void api_refuse_missing(struct api_answer *out, enum api_kind kind, const char *
                resource->group[0] != '\0' ? "." : "", resource->group, name);
 }
 
-void api_refuse_options(struct api_answer *out, const char *field, const char *cause,
+void api_refuse_options(struct model_answer *out, const char *field, const char *cause,
                         const char *message)
 {
     struct api_refusal refusal = {.code = 422,
@@ -134,14 +135,14 @@ void api_refuse_options(struct api_answer *out, const char *field, const char *c
     api_refuse(out, &refusal, "ListOptions.meta.k8s.io \"\" is invalid: %s: %s", field, message);
 }
 
-void api_answer_object(struct api_answer *out, int status, const struct api_object *object)
+void model_answer_object(struct model_answer *out, int status, const struct api_object *object)
 {
     out->status = status;
     buf_reset(&out->body);
     buf_add(&out->body, object->json, object->length);
 }
 
-void api_answer_fail(struct api_answer *out, int code, const char *reason, const char *message)
+void model_answer_fail(struct model_answer *out, int code, const char *reason, const char *message)
 {
     struct api_refusal refusal = {.code = code, .reason = reason};
 

@@ -15,9 +15,9 @@ static const char *text_of(const json_t *json, const char *key)
     return text != NULL ? text : "";
 }
 
-static json_t *read_binding(const struct api_target *target, struct api_answer *out)
+static json_t *read_binding(const struct api_target *target, struct model_answer *out)
 {
-    const struct api_request *request = target->request;
+    const struct model_request *request = target->request;
     json_error_t why;
     json_t *json = NULL;
 
@@ -41,7 +41,7 @@ static json_t *read_binding(const struct api_target *target, struct api_answer *
 
 /* What can be said without looking at the pod. */
 static bool check_binding(const struct api_target *target, const json_t *binding,
-                          struct api_answer *out)
+                          struct model_answer *out)
 {
     const struct api_refusal fault = {.code = 500};
     const json_t *meta = json_object_get(binding, "metadata");
@@ -66,7 +66,7 @@ static bool check_binding(const struct api_target *target, const json_t *binding
 }
 
 static bool refuse_precondition(const struct api_object *pod, const char *what, const char *wanted,
-                                const char *is, struct api_answer *out)
+                                const char *is, struct model_answer *out)
 {
     const struct api_refusal refusal = {
         .code = 409, .reason = "Conflict", .name = pod->name, .kind = "pods"};
@@ -80,7 +80,7 @@ static bool refuse_precondition(const struct api_object *pod, const char *what, 
 }
 
 static bool check_preconditions(const struct api_object *pod, const json_t *meta,
-                                struct api_answer *out)
+                                struct model_answer *out)
 {
     const char *uid = text_of(meta, "uid"), *version = text_of(meta, "resourceVersion");
     AUTO_FREE char *is_version = xasprintf("%" PRIu64, pod->version);
@@ -92,7 +92,7 @@ static bool check_preconditions(const struct api_object *pod, const json_t *meta
     return true;
 }
 
-static bool check_pod(const struct api_object *pod, struct api_answer *out)
+static bool check_pod(const struct api_object *pod, struct model_answer *out)
 {
     const struct api_refusal refusal = {
         .code = 409, .reason = "Conflict", .name = pod->name, .kind = "pods/binding"};
@@ -135,7 +135,7 @@ static void execute(struct api_model *model, const struct api_object *pod, const
 }
 
 static void bind_with(struct api_model *model, const struct api_target *target,
-                      const json_t *binding, struct api_answer *out)
+                      const json_t *binding, struct model_answer *out)
 {
     const struct api_refusal success = {.code = 201};
     const struct api_object *pod;
@@ -156,7 +156,7 @@ static void bind_with(struct api_model *model, const struct api_target *target,
     api_status_write(&out->body, &success, NULL);
 }
 
-void api_bind(struct api_model *model, const struct api_target *target, struct api_answer *out)
+void api_bind(struct api_model *model, const struct api_target *target, struct model_answer *out)
 {
     json_t *binding = read_binding(target, out);
 

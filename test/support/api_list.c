@@ -32,7 +32,7 @@ uint64_t api_zero_version(const struct api_model *model, enum api_kind kind)
 }
 
 static void refuse_too_large(const struct api_model *model, const char *version,
-                             struct api_answer *out)
+                             struct model_answer *out)
 {
     struct api_refusal refusal;
 
@@ -51,7 +51,7 @@ void api_too_large(struct api_refusal *out)
 }
 
 /* The options fit each other? */
-static bool check_match(const struct api_query *query, struct api_answer *out)
+static bool check_match(const struct api_query *query, struct model_answer *out)
 {
     const char *match = query->match != NULL ? query->match : "";
     bool is_exact = strcmp(match, "Exact") == 0;
@@ -80,7 +80,7 @@ static bool check_match(const struct api_query *query, struct api_answer *out)
 }
 
 static bool read_limit(struct listing *listing, const struct api_query *query, size_t page_max,
-                       struct api_answer *out)
+                       struct model_answer *out)
 {
     uint64_t limit = 0;
 
@@ -96,7 +96,7 @@ static bool read_limit(struct listing *listing, const struct api_query *query, s
 
 /* The next page of a list that began at a version. */
 static bool go_on(const struct api_model *model, const struct api_target *target,
-                  struct listing *listing, struct api_answer *out)
+                  struct listing *listing, struct model_answer *out)
 {
     if (target->query->version != NULL && strcmp(target->query->version, "0") != 0) {
         api_refuse_bad(out, "specifying resource version is not allowed when using continue");
@@ -112,7 +112,7 @@ static bool go_on(const struct api_model *model, const struct api_target *target
 }
 
 static bool choose_version(const struct api_model *model, const struct api_target *target,
-                           struct listing *listing, struct api_answer *out)
+                           struct listing *listing, struct model_answer *out)
 {
     const struct api_query *query = target->query;
     uint64_t version = 0;
@@ -143,7 +143,7 @@ static bool choose_version(const struct api_model *model, const struct api_targe
 }
 
 /* Old pages can be had no more; the answer offers to go on with what is there now. */
-static void refuse_old_page(const struct listing *listing, struct api_answer *out)
+static void refuse_old_page(const struct listing *listing, struct model_answer *out)
 {
     struct api_refusal refusal = {.code = 410, .reason = "Expired"};
     struct buf token = buf_with_max(API_BYTES_MAX);
@@ -162,7 +162,7 @@ static void refuse_old_page(const struct listing *listing, struct api_answer *ou
 }
 
 static bool is_forgotten(const struct api_model *model, const struct api_target *target,
-                         const struct listing *listing, struct api_answer *out)
+                         const struct listing *listing, struct model_answer *out)
 {
     struct api_refusal refusal = {.code = 410, .reason = "Expired"};
 
@@ -224,7 +224,7 @@ static size_t sieve(struct api_object **state, size_t count, const struct listin
 }
 
 static void write_list(const struct api_model *model, const struct api_target *target,
-                       const struct listing *listing, struct api_answer *out)
+                       const struct listing *listing, struct model_answer *out)
 {
     size_t count, page;
     struct api_object **state = api_store_state(model, target->kind, listing->version, &count);
@@ -241,7 +241,7 @@ static void write_list(const struct api_model *model, const struct api_target *t
     api_state_free(state, count);
 }
 
-void api_list(struct api_model *model, const struct api_target *target, struct api_answer *out)
+void api_list(struct api_model *model, const struct api_target *target, struct model_answer *out)
 {
     AUTO(listing_clear) struct listing listing = {0};
 

@@ -67,19 +67,19 @@ static bool read_path(const char *prefix, char *path, struct api_target *out)
 /* --- methods --------------------------------------------------------------------------------- */
 
 static void get_one(struct api_model *model, const struct api_target *target,
-                    struct api_answer *out)
+                    struct model_answer *out)
 {
     const struct api_object *object =
         api_model_find(model, target->kind, target->namespace, target->name);
 
     if (object != NULL)
-        api_answer_object(out, 200, object);
+        model_answer_object(out, 200, object);
     else
         api_refuse_missing(out, target->kind, target->name);
 }
 
 static void get_many(struct api_model *model, const struct api_target *target,
-                     struct api_answer *out)
+                     struct model_answer *out)
 {
     if (api_query_is_set(target->query->watch))
         api_watch_open(model, target, out);
@@ -95,7 +95,7 @@ static bool is_of(const struct api_target *target, bool has_name, const char *su
            strcmp(target->subresource, subresource) == 0;
 }
 
-typedef void (*api_handler)(struct api_model *, const struct api_target *, struct api_answer *);
+typedef void (*api_handler)(struct api_model *, const struct api_target *, struct model_answer *);
 
 static api_handler find_handler(const struct api_target *target)
 {
@@ -124,7 +124,7 @@ static api_handler find_handler(const struct api_target *target)
 }
 
 static void answer_resource(struct api_model *model, const char *prefix, char *path,
-                            struct api_target *target, struct api_answer *out)
+                            struct api_target *target, struct model_answer *out)
 {
     static const struct api_refusal no_resource = {
         .code = 404, .reason = "NotFound", .has_details = true};
@@ -144,14 +144,14 @@ static void answer_resource(struct api_model *model, const char *prefix, char *p
         handler(model, target, out);
 }
 
-static void answer_text(struct api_answer *out, int status, const char *text)
+static void answer_text(struct model_answer *out, int status, const char *text)
 {
     out->status = status;
     out->is_text = true;
     buf_add_text(&out->body, text);
 }
 
-static void answer_other(const char *path, struct api_answer *out)
+static void answer_other(const char *path, struct model_answer *out)
 {
     static const char *const health[] = {"/healthz", "/readyz", "/livez"};
 
@@ -166,8 +166,8 @@ static void answer_other(const char *path, struct api_answer *out)
     out->is_text = out->status == 404;
 }
 
-void api_model_answer(struct api_model *model, const struct api_request *request, uint64_t now_ms,
-                      struct api_answer *out)
+void api_model_answer(struct api_model *model, const struct model_request *request, uint64_t now_ms,
+                      struct model_answer *out)
 {
     AUTO_FREE char *path = xstrdup(request->path);
     char *question = strchr(path, '?');

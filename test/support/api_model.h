@@ -85,7 +85,7 @@ void api_model_at(struct api_model *model, uint64_t now_ms);
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-struct api_request {
+struct model_request {
     const char *method, *path; /* with the query */
     const char *body;          /* or NULL */
     size_t body_length;
@@ -95,22 +95,22 @@ struct api_request {
 struct api_watch;
 
 /* Zeroed at first; may be used again and again, its memory is kept. */
-struct api_answer {
+struct model_answer {
     int status;
     bool is_text; /* text/plain instead of JSON */
     struct buf body;
     struct api_watch *watch; /* a stream was opened: the body is empty; the caller frees it */
 };
-void api_answer_clear(struct api_answer *answer);
+void model_answer_clear(struct model_answer *answer);
 
-void api_model_answer(struct api_model *model, const struct api_request *request, uint64_t now_ms,
-                      struct api_answer *out);
+void api_model_answer(struct api_model *model, const struct model_request *request, uint64_t now_ms,
+                      struct model_answer *out);
 
 /* Does the path lead to a watch? Nothing is opened. */
 bool api_path_is_watch(const char *path);
 
 /* Make a Status of a failure, as a server that has trouble would say it. */
-void api_answer_fail(struct api_answer *out, int code, const char *reason, const char *message);
+void model_answer_fail(struct model_answer *out, int code, const char *reason, const char *message);
 
 /* --- watches --------------------------------------------------------------------------------- */
 

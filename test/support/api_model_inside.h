@@ -103,7 +103,7 @@ bool api_query_is_set(const char *value); /* true or 1 */
 
 /* Read a selector; false when the answer says why not. */
 bool api_selector_read(struct api_selector *out, enum api_kind kind, const char *text,
-                       struct api_answer *answer);
+                       struct model_answer *answer);
 
 void api_unescape(char *text); /* %41 -> A, in place */
 
@@ -129,14 +129,14 @@ struct api_refusal {
     bool has_details;  /* even if they are empty */
 };
 void api_status_write(struct buf *out, const struct api_refusal *refusal, const char *message);
-void api_refuse(struct api_answer *out, const struct api_refusal *refusal, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void api_refuse_bad(struct api_answer *out, const char *format, ...)
+void api_refuse(struct model_answer *out, const struct api_refusal *refusal, const char *format,
+                ...) __attribute__((format(printf, 3, 4)));
+void api_refuse_bad(struct model_answer *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void api_refuse_missing(struct api_answer *out, enum api_kind kind, const char *name);
-void api_refuse_options(struct api_answer *out, const char *field, const char *cause,
+void api_refuse_missing(struct model_answer *out, enum api_kind kind, const char *name);
+void api_refuse_options(struct model_answer *out, const char *field, const char *cause,
                         const char *message);
-void api_answer_object(struct api_answer *out, int status, const struct api_object *object);
+void model_answer_object(struct model_answer *out, int status, const struct api_object *object);
 
 /* --- requests -------------------------------------------------------------------------------- */
 
@@ -144,21 +144,21 @@ void api_answer_object(struct api_answer *out, int status, const struct api_obje
 struct api_target {
     enum api_kind kind;
     const char *namespace, *name, *subresource; /* "" when absent */
-    const struct api_request *request;
+    const struct model_request *request;
     const struct api_query *query;
 };
 
-void api_list(struct api_model *model, const struct api_target *target, struct api_answer *out);
+void api_list(struct api_model *model, const struct api_target *target, struct model_answer *out);
 void api_watch_open(struct api_model *model, const struct api_target *target,
-                    struct api_answer *out);
+                    struct model_answer *out);
 /* A position in a list or watch query; false when the answer says why not. */
 bool api_version_read(const char *text, uint64_t *out);
 uint64_t api_zero_version(const struct api_model *model, enum api_kind kind);
 void api_too_large(struct api_refusal *out);
 
-void api_bind(struct api_model *model, const struct api_target *target, struct api_answer *out);
-void api_post(struct api_model *model, const struct api_target *target, struct api_answer *out);
-void api_put(struct api_model *model, const struct api_target *target, struct api_answer *out);
-void api_patch(struct api_model *model, const struct api_target *target, struct api_answer *out);
+void api_bind(struct api_model *model, const struct api_target *target, struct model_answer *out);
+void api_post(struct api_model *model, const struct api_target *target, struct model_answer *out);
+void api_put(struct api_model *model, const struct api_target *target, struct model_answer *out);
+void api_patch(struct api_model *model, const struct api_target *target, struct model_answer *out);
 
 #endif

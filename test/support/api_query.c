@@ -137,7 +137,7 @@ static bool add_term(struct api_selector *out, enum api_kind kind, const char *l
 
 /* "a!=b", "a=b" or "a==b" */
 static bool read_term(struct api_selector *out, enum api_kind kind, char *term,
-                      struct api_answer *answer)
+                      struct model_answer *answer)
 {
     char *sign = strchr(term, '=');
     bool is_not = sign != NULL && sign > term && sign[-1] == '!';
@@ -155,7 +155,7 @@ static bool read_term(struct api_selector *out, enum api_kind kind, char *term,
 }
 
 bool api_selector_read(struct api_selector *out, enum api_kind kind, const char *text,
-                       struct api_answer *answer)
+                       struct model_answer *answer)
 {
     char *rest, *term;
 

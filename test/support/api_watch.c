@@ -32,7 +32,7 @@ struct api_watch {
 /* --- opening --------------------------------------------------------------------------------- */
 
 static bool check_options(const struct api_model *model, const struct api_query *query,
-                          struct api_answer *out)
+                          struct model_answer *out)
 {
     bool has_match = query->match != NULL;
 
@@ -56,7 +56,7 @@ static bool check_options(const struct api_model *model, const struct api_query 
     return false;
 }
 
-static bool read_version(const struct api_query *query, uint64_t *version, struct api_answer *out)
+static bool read_version(const struct api_query *query, uint64_t *version, struct model_answer *out)
 {
     struct api_refusal refusal = {.code = 500};
 
@@ -70,7 +70,8 @@ static bool read_version(const struct api_query *query, uint64_t *version, struc
     return false;
 }
 
-static bool read_timeout(const struct api_query *query, uint64_t *timeout_s, struct api_answer *out)
+static bool read_timeout(const struct api_query *query, uint64_t *timeout_s,
+                         struct model_answer *out)
 {
     *timeout_s = TIMEOUT_STANDARD_S;
     if (query->timeout == NULL || api_version_read(query->timeout, timeout_s))
@@ -151,7 +152,7 @@ static void find_start(struct api_watch *watch, const struct api_query *query, u
 }
 
 /* Some servers say 410 before the stream begins. */
-static bool turns_into_status(struct api_watch *watch, struct api_answer *out)
+static bool turns_into_status(struct api_watch *watch, struct model_answer *out)
 {
     if (watch->failure == NULL || !watch->model->options.too_old_is_status)
         return false;
@@ -162,7 +163,7 @@ static bool turns_into_status(struct api_watch *watch, struct api_answer *out)
 }
 
 void api_watch_open(struct api_model *model, const struct api_target *target,
-                    struct api_answer *out)
+                    struct model_answer *out)
 {
     const struct api_query *query = target->query;
     uint64_t version, timeout_s;

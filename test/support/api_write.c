@@ -36,7 +36,7 @@ static char *full_name(enum api_kind kind)
 }
 
 static bool refuse_conflict(const struct api_target *target, const char *reason, const char *name,
-                            const char *text, struct api_answer *out)
+                            const char *text, struct model_answer *out)
 {
     const struct api_resource *resource = &api_resources[target->kind];
     AUTO_FREE char *full = full_name(target->kind);
@@ -54,7 +54,7 @@ static bool refuse_conflict(const struct api_target *target, const char *reason,
     return false;
 }
 
-static bool refuse_modified(const struct api_target *target, struct api_answer *out)
+static bool refuse_modified(const struct api_target *target, struct model_answer *out)
 {
     return refuse_conflict(target, "Conflict", target->name,
                            "the object has been modified; please apply your changes to the latest "
@@ -63,7 +63,7 @@ static bool refuse_modified(const struct api_target *target, struct api_answer *
 }
 
 static bool refuse_uid(const struct api_target *target, const char *wanted, const char *is,
-                       struct api_answer *out)
+                       struct model_answer *out)
 {
     AUTO_FREE char *text =
         xasprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s/%s, "
@@ -80,7 +80,7 @@ struct flaw {
 };
 
 static bool refuse_flaw(enum api_kind kind, const char *name, const struct flaw *flaw,
-                        struct api_answer *out)
+                        struct model_answer *out)
 {
     const struct api_resource *resource = &api_resources[kind];
     /* The checks of events are older than their group. */
@@ -100,7 +100,7 @@ static bool refuse_flaw(enum api_kind kind, const char *name, const struct flaw 
     return false;
 }
 
-static bool refuse_unversioned(const struct api_target *target, struct api_answer *out)
+static bool refuse_unversioned(const struct api_target *target, struct model_answer *out)
 {
     const struct api_resource *resource = &api_resources[target->kind];
     AUTO_FREE char *full = full_name(target->kind);
@@ -123,9 +123,9 @@ static bool refuse_unversioned(const struct api_target *target, struct api_answe
 
 /* --- bodies ---------------------------------------------------------------------------------- */
 
-static json_t *read_body(const struct api_target *target, struct api_answer *out)
+static json_t *read_body(const struct api_target *target, struct model_answer *out)
 {
-    const struct api_request *request = target->request;
+    const struct model_request *request = target->request;
     json_error_t why;
     json_t *json = NULL;
 
@@ -155,7 +155,7 @@ static bool is_micro_time(const char *text)
 }
 
 static bool check_time(const struct api_target *target, const json_t *json, const char *key,
-                       struct api_answer *out)
+                       struct model_answer *out)
 {
     const char *kind = api_resources[target->kind].kind;
     const json_t *value = json_object_get(json, key);
@@ -171,7 +171,7 @@ static bool check_time(const struct api_target *target, const json_t *json, cons
 }
 
 static bool check_lease(const struct api_target *target, const json_t *json, const char *name,
-                        struct api_answer *out)
+                        struct model_answer *out)
 {
     static const struct flaw no_duration = {"spec.leaseDurationSeconds", "FieldValueInvalid",
                                             "Invalid value: 0: must be greater than 0"};
@@ -187,7 +187,7 @@ static bool check_lease(const struct api_target *target, const json_t *json, con
 }
 
 static bool check_event(const struct api_target *target, const json_t *json, const char *name,
-                        struct api_answer *out)
+                        struct model_answer *out)
 {
     const char *type = text_of(json, "type");
     AUTO_FREE char *odd = xasprintf("Invalid value: \"\": has invalid value: %s", type);
@@ -225,7 +225,7 @@ static bool check_event(const struct api_target *target, const json_t *json, con
 }
 
 static bool check_content(const struct api_target *target, const json_t *json, const char *name,
-                          struct api_answer *out)
+                          struct model_answer *out)
 {
     static const struct flaw no_name = {"metadata.name", "FieldValueRequired",
                                         "Required value: name or generateName is required"};
@@ -238,7 +238,7 @@ static bool check_content(const struct api_target *target, const json_t *json, c
 }
 
 static bool check_namespace(const struct api_target *target, const json_t *json,
-                            struct api_answer *out)
+                            struct model_answer *out)
 {
     const char *namespace = text_of(meta_of(json), "namespace");
 
@@ -277,7 +277,7 @@ static const struct api_object *create(struct api_model *model, const struct api
 }
 
 static void post_body(struct api_model *model, const struct api_target *target, const json_t *json,
-                      struct api_answer *out)
+                      struct model_answer *out)
 {
     const struct api_refusal fault = {.code = 500};
     const char *name = text_of(meta_of(json), "name");
@@ -289,12 +289,12 @@ static void post_body(struct api_model *model, const struct api_target *target, 
     else if (api_model_find(model, target->kind, target->namespace, name) != NULL)
         refuse_conflict(target, "AlreadyExists", name, NULL, out);
     else
-        api_answer_object(out, 201, create(model, target, json, name));
+        model_answer_object(out, 201, create(model, target, json, name));
     if (out->status == 201 && target->kind == API_EVENT)
         expire_events(model);
 }
 
-void api_post(struct api_model *model, const struct api_target *target, struct api_answer *out)
+void api_post(struct api_model *model, const struct api_target *target, struct model_answer *out)
 {
     json_t *json = read_body(target, out);
 
@@ -306,7 +306,7 @@ void api_post(struct api_model *model, const struct api_target *target, struct a
 /* --- PUT ------------------------------------------------------------------------------------- */
 
 static void put_absent(struct api_model *model, const struct api_target *target, const json_t *json,
-                       struct api_answer *out)
+                       struct model_answer *out)
 {
     const char *uid = text_of(meta_of(json), "uid");
 
@@ -315,11 +315,11 @@ static void put_absent(struct api_model *model, const struct api_target *target,
     else if (uid[0] != '\0')
         refuse_uid(target, uid, "", out);
     else
-        api_answer_object(out, 201, create(model, target, json, target->name));
+        model_answer_object(out, 201, create(model, target, json, target->name));
 }
 
 static bool check_version(const struct api_target *target, const struct api_object *object,
-                          const json_t *json, struct api_answer *out)
+                          const json_t *json, struct model_answer *out)
 {
     const char *version = text_of(meta_of(json), "resourceVersion");
     AUTO_FREE char *is = xasprintf("%" PRIu64, object->version);
@@ -328,7 +328,7 @@ static bool check_version(const struct api_target *target, const struct api_obje
 }
 
 static void put_body(struct api_model *model, const struct api_target *target, const json_t *json,
-                     struct api_answer *out)
+                     struct model_answer *out)
 {
     const struct api_object *object =
         api_model_find(model, target->kind, target->namespace, target->name);
@@ -358,10 +358,10 @@ static void put_body(struct api_model *model, const struct api_target *target, c
         return;
     next = api_object_copy(object);
     api_object_take_json(next, json);
-    api_answer_object(out, 200, api_store_update(model, next));
+    model_answer_object(out, 200, api_store_update(model, next));
 }
 
-void api_put(struct api_model *model, const struct api_target *target, struct api_answer *out)
+void api_put(struct api_model *model, const struct api_target *target, struct model_answer *out)
 {
     json_t *json = read_body(target, out);
 
@@ -398,7 +398,7 @@ static void merge(json_t *into, const json_t *patch)
 
 static void patch_object(struct api_model *model, const struct api_target *target,
                          const struct api_object *object, const json_t *patch,
-                         struct api_answer *out)
+                         struct model_answer *out)
 {
     json_t *json = json_loadb(object->json, object->length, 0, NULL);
     struct api_object *next;
@@ -411,14 +411,14 @@ static void patch_object(struct api_model *model, const struct api_target *targe
         /* What no patch of an object may change. */
         api_object_set(&next->node_name, object->node_name);
         api_object_set(&next->phase, object->phase);
-        api_answer_object(out, 200, api_store_update(model, next));
+        model_answer_object(out, 200, api_store_update(model, next));
     }
     json_decref(json);
 }
 
-void api_patch(struct api_model *model, const struct api_target *target, struct api_answer *out)
+void api_patch(struct api_model *model, const struct api_target *target, struct model_answer *out)
 {
-    const struct api_request *request = target->request;
+    const struct model_request *request = target->request;
     const struct api_refusal wrong_type = {
         .code = 415, .reason = "UnsupportedMediaType", .has_details = true};
     const struct api_object *object =

@@ -161,12 +161,12 @@ static void assert_same_answer(const char *name, int status, const char *body,
 /* --- asking ---------------------------------------------------------------------------------- */
 
 static void ask(struct api_model *model, const char *method, const char *path, const char *body,
-                struct api_answer *out)
+                struct model_answer *out)
 {
-    const struct api_request request = {.method = method,
-                                        .path = path,
-                                        .body = body,
-                                        .body_length = body != NULL ? strlen(body) : 0};
+    const struct model_request request = {.method = method,
+                                          .path = path,
+                                          .body = body,
+                                          .body_length = body != NULL ? strlen(body) : 0};
 
     api_model_answer(model, &request, 1000, out);
 }
@@ -174,7 +174,7 @@ static void ask(struct api_model *model, const char *method, const char *path, c
 static void expect(struct api_model *model, const char *method, const char *path, const char *body,
                    int status)
 {
-    AUTO(api_answer_clear) struct api_answer answer = {0};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
 
     ask(model, method, path, body, &answer);
     if (answer.status != status)
@@ -258,12 +258,12 @@ static void replay(const char *name, unsigned state, const char *content_type)
     AUTO_FREE char *fitting =
         (state & VERSION_FITS) != 0 ? with_version(c.body, object->version) : xstrdup(c.body);
     AUTO_FREE char *body = with_uid(fitting, object != NULL ? object->uid : NULL);
-    AUTO(api_answer_clear) struct api_answer answer = {0};
-    const struct api_request request = {.method = c.method,
-                                        .path = c.path,
-                                        .body = body,
-                                        .body_length = strlen(body),
-                                        .content_type = content_type};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
+    const struct model_request request = {.method = c.method,
+                                          .path = c.path,
+                                          .body = body,
+                                          .body_length = strlen(body),
+                                          .content_type = content_type};
 
     api_model_answer(model, &request, 1000, &answer);
     assert_same_answer(name, answer.status, buf_text(&answer.body), &c);
@@ -450,7 +450,7 @@ static void test_events__are_forgotten_beyond_their_number(void **state)
 static void test_other_paths__are_answered_as_text(void **state)
 {
     struct api_model *model = cluster(0);
-    AUTO(api_answer_clear) struct api_answer answer = {0};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
 
     (void)state;
     ask(model, "GET", "/nope", NULL, &answer);
@@ -522,7 +522,7 @@ static void test_same_calls__give_the_same_bytes(void **state)
 {
     struct api_model *one = cluster(LEASE | EVENT | P1_BOUND);
     struct api_model *two = cluster(LEASE | EVENT | P1_BOUND);
-    AUTO(api_answer_clear) struct api_answer first = {0}, second = {0};
+    AUTO(model_answer_clear) struct model_answer first = {0}, second = {0};
 
     (void)state;
     ask(one, "GET", "/api/v1/pods", NULL, &first);

@@ -26,7 +26,7 @@ static struct api_model *cluster(unsigned pods)
 
 /* The path is a format. */
 __attribute__((format(printf, 4, 5))) static void
-ask(struct api_model *model, uint64_t now_ms, struct api_answer *out, const char *format, ...)
+ask(struct api_model *model, uint64_t now_ms, struct model_answer *out, const char *format, ...)
 {
     AUTO_FREE char *path = NULL;
     va_list arguments;
@@ -34,13 +34,13 @@ ask(struct api_model *model, uint64_t now_ms, struct api_answer *out, const char
     va_start(arguments, format);
     assert_true(vasprintf(&path, format, arguments) > 0);
     va_end(arguments);
-    api_model_answer(model, &(struct api_request){.method = "GET", .path = path}, now_ms, out);
+    api_model_answer(model, &(struct model_request){.method = "GET", .path = path}, now_ms, out);
 }
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
 /* "RV: name name ..." of a list, with " +" when there are more pages; "HTTP n" of a refusal. */
-static char *told(const struct api_answer *answer, char **token)
+static char *told(const struct model_answer *answer, char **token)
 {
     json_t *json = json_loads(buf_text(&answer->body), 0, NULL), *item;
     const json_t *meta = json_object_get(json, "metadata");
@@ -71,7 +71,7 @@ static char *told(const struct api_answer *answer, char **token)
 
 #define assert_list(model, want, token, ...) \
     do { \
-        AUTO(api_answer_clear) struct api_answer answer_ = {0}; \
+        AUTO(model_answer_clear) struct model_answer answer_ = {0}; \
         AUTO_FREE char *told_ = NULL; \
         ask(model, 0, &answer_, __VA_ARGS__); \
         told_ = told(&answer_, token); \
@@ -152,7 +152,7 @@ static void test_refusals__of_old_positions_are_those_of_a_real_server(void **st
         AUTO_FREE char *path = xasprintf(TEST_DATA "/captured/api/%s.txt", files[i][0]);
         AUTO_FREE char *text = test_read_file(path, &(size_t){0});
         json_t *real = json_loads(strchr(strstr(text, "-> HTTP"), '\n'), 0, NULL), *is;
-        AUTO(api_answer_clear) struct api_answer answer = {0};
+        AUTO(model_answer_clear) struct model_answer answer = {0};
 
         ask(model, 0, &answer, PODS "?%s%s", files[i][1], i == 0 ? token : "resourceVersion=5");
         is = json_loads(buf_text(&answer.body), 0, NULL);
@@ -233,7 +233,7 @@ static char *stream(struct api_watch *watch, uint64_t now_ms)
 
 static struct api_watch *open_watch(struct api_model *model, uint64_t now_ms, const char *query)
 {
-    AUTO(api_answer_clear) struct api_answer answer = {0};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
 
     ask(model, now_ms, &answer, PODS "?watch=1&%s", query);
     assert_int_equal(answer.status, 200);
@@ -293,7 +293,7 @@ static void test_watch__of_a_selector_sees_transitions(void **state)
 static void test_watch__from_a_forgotten_position_is_an_error_event(void **state)
 {
     struct api_model *model = cluster(2);
-    AUTO(api_answer_clear) struct api_answer answer = {0};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
     struct api_watch *watch;
 
     (void)state;
@@ -457,7 +457,7 @@ static void test_watch__can_be_a_list_with_a_mark_behind_it(void **state)
 static void test_watch__that_is_a_list_can_be_refused(void **state)
 {
     struct api_model *model = cluster(1);
-    AUTO(api_answer_clear) struct api_answer answer = {0};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
 
     (void)state;
     api_model_options(model)->refuses_watch_list = true;

@@ -76,8 +76,8 @@ static void bind_with(struct world *world, const char *pod, const char *node, co
 {
     AUTO_FREE char *path = xasprintf("/api/v1/namespaces/default/pods/%s/binding", pod);
     AUTO(buf_clear) struct buf body = buf_with_max(1 << 16);
-    AUTO(api_answer_clear) struct api_answer answer = {0};
-    struct api_request request = {.method = "POST", .path = path};
+    AUTO(model_answer_clear) struct model_answer answer = {0};
+    struct model_request request = {.method = "POST", .path = path};
 
     buf_addf(&body,
              "{\"metadata\":{\"name\":\"%s\",\"annotations\":{\"topofit.io/allocation\":", pod);

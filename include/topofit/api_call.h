@@ -14,6 +14,13 @@
 
 #include "topofit/kube_json.h"
 
+/*
+ * For so long at most the network holds up the bytes of a request that has a time limit: what it
+ * did not take by then is thrown away with its connection. kube_client sees to it; binder and
+ * controller reckon with it when they say until when a Binding may be executed.
+ */
+#define API_NETWORK_MS 5000u
+
 /* All strings are borrowed until the next call of the machine. */
 struct api_request {
     uint64_t id;              /* to be named with the answer */

@@ -29,10 +29,9 @@
 
 /*
  * When a Binding is executed or never will be: it is written within its time limit, it arrives
- * within BINDER_NETWORK_MS (see kube_client.h), and the API server ends it after its time limit
- * again. As much once more is allowed for, and at least BINDER_LATE_MS in all.
+ * within API_NETWORK_MS, and the API server ends it after its time limit again. As much once more
+ * is allowed for, and at least BINDER_LATE_MS in all.
  */
-#define BINDER_NETWORK_MS 5000u
 #define BINDER_LATE_MS 30000u
 
 struct binder_counters {

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "topofit/api_call.h"
 #include "topofit/error.h"
 #include "topofit/kubeconfig.h"
 #include "topofit/log.h"
@@ -71,9 +72,8 @@ void kube_client_set_log(struct kube_client *client,
 
 /*
  * How long the network may hold up bytes of a call that has a time limit: what is not acknowledged
- * by then is thrown away with its connection. At first KUBE_CLIENT_NETWORK_MS.
+ * by then is thrown away with its connection. At first API_NETWORK_MS.
  */
-#define KUBE_CLIENT_NETWORK_MS 5000u
 void kube_client_set_network_ms(struct kube_client *client, uint64_t network_ms);
 
 /* Start a call. errors: when there are no credentials; then no callback comes. */

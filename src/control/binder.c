@@ -267,7 +267,7 @@ static bool is_permitted(const struct binder *binder, const struct attempt *atte
 /* From when on a Binding that is sent now, with that limit, is not executed any more. */
 static uint64_t late_ms(uint64_t limit_ms, uint64_t now_ms)
 {
-    uint64_t wait_ms = 2 * (2 * limit_ms + BINDER_NETWORK_MS);
+    uint64_t wait_ms = 2 * (2 * limit_ms + API_NETWORK_MS);
 
     return now_ms + (wait_ms > BINDER_LATE_MS ? wait_ms : BINDER_LATE_MS);
 }

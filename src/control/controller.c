@@ -53,7 +53,7 @@ uint64_t controller_network_ms(const struct controller_options *options)
 {
     uint64_t margin_ms = options->lease != NULL ? lease_margin_ms(options->lease) : UINT64_MAX;
 
-    return margin_ms < BINDER_NETWORK_MS ? margin_ms : BINDER_NETWORK_MS;
+    return margin_ms < API_NETWORK_MS ? margin_ms : API_NETWORK_MS;
 }
 
 struct controller *controller_new(const struct controller_options *options)

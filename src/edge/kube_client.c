@@ -295,7 +295,7 @@ struct kube_client *kube_client_new(const struct kube_config *config, struct err
     }
     client = xcalloc(1, sizeof *client);
     client->config = config;
-    client->network_ms = KUBE_CLIENT_NETWORK_MS;
+    client->network_ms = API_NETWORK_MS;
     client->multi = curl_multi_init();
     assert(client->multi != NULL);
     client->credentials = kube_credentials_new(config);

@@ -31,20 +31,17 @@ struct kube_client;
 struct kube_call; /* one request in flight */
 
 struct kube_request {
-    const char *path;   /* with the query */
-    const char *method; /* NULL: GET without a body, POST with one. HEAD is none of them */
-    const char *body;   /* or NULL */
-    size_t body_length;
-    const char *content_type; /* of the body; NULL: application/json. All texts are copied */
-    uint64_t timeout_ms;      /* for the whole call; 0: the caller minds the time */
     /*
-     * The body is not sent after that moment (clock_monotonic_ms; 0: whenever): looked at right
-     * before it is written, since a process may be stopped between any two steps. Such a body is
-     * sent once at most: libcurl would send it again when a connection it used again has died.
+     * What is sent; all texts are copied, and the id is the caller's alone.
+     *
+     * method      NULL: GET without a body, POST with one. HEAD is none of them.
+     * timeout_ms  for the whole call; 0: the caller minds the time.
+     * body_by_ms  looked at right before the body is written, since a process may be stopped
+     *             between any two steps. Such a body is sent once at most: libcurl would send it
+     *             again when a connection it used again has died.
      */
-    uint64_t body_by_ms;
+    struct api_request api;
     size_t answer_max_bytes; /* a longer answer is a failure; 0: the caller counts */
-    bool fresh_connection;   /* do not reuse one */
     void *ctx;
     void (*on_begin)(void *ctx, int status, unsigned retry_after_s); /* at most once */
     void (*on_bytes)(void *ctx, const char *bytes, size_t length);

@@ -90,7 +90,7 @@ char *kube_proxy_choose(const struct kube_config *config, const struct kube_addr
 
 static void set_patience(const struct kube_call *call, curl_socket_t fd)
 {
-    unsigned dead_ms = call->request.timeout_ms > 0 ? call->client->network_ms : DEAD_PEER_MS;
+    unsigned dead_ms = call->request.api.timeout_ms > 0 ? call->client->network_ms : DEAD_PEER_MS;
 
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof dead_ms);
 }
@@ -152,10 +152,10 @@ static void set_url(struct kube_call *call)
     AUTO_FREE char *url = NULL;
 
     if (name == NULL)
-        url = xasprintf("%s%s", client->config->server, call->request.path);
+        url = xasprintf("%s%s", client->config->server, call->request.api.path);
     else
         url = xasprintf("https://%s:%u%s%s", name, client->address.port, client->address.path,
-                        call->request.path);
+                        call->request.api.path);
     curl_easy_setopt(call->easy, CURLOPT_URL, url);
     curl_easy_setopt(call->easy, CURLOPT_CONNECT_TO, client->connect_to);
 }
@@ -166,7 +166,7 @@ static void set_connection(struct kube_call *call)
 
     /* On a shared HTTP/2 connection a burst of Bindings starves the watches. */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, call->request.fresh_connection ? 1L : 0L);
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, call->request.api.fresh_connection ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -199,7 +199,7 @@ static void add_header(struct kube_call *call, const char *name, const char *val
 static void set_headers(struct kube_call *call)
 {
     const struct kube_client *client = call->client;
-    const struct kube_request *request = &call->request;
+    const struct api_request *request = &call->request.api;
     const struct kube_pairs *impersonation = &client->config->impersonation;
     AUTO_FREE char *host = xasprintf("%s:%u", client->address.host, client->address.port);
 
@@ -222,7 +222,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     size_t left = call->late_body.length - call->body_done;
     size_t length = left < room ? left : room;
 
-    call->too_late = clock_monotonic_ms() >= call->request.body_by_ms;
+    call->too_late = clock_monotonic_ms() >= call->request.api.body_by_ms;
     if (call->too_late) {
         call->was_sent = call->body_done > 0;
         return CURL_READFUNC_ABORT;
@@ -246,7 +246,7 @@ static int on_rewind(void *ctx, curl_off_t offset, int origin)
 
 static void set_body(struct kube_call *call)
 {
-    const struct kube_request *request = &call->request;
+    const struct api_request *request = &call->request.api;
     CURL *easy = call->easy;
 
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_length);
@@ -265,7 +265,7 @@ static void set_body(struct kube_call *call)
 
 static void set_exchange(struct kube_call *call)
 {
-    const struct kube_request *request = &call->request;
+    const struct api_request *request = &call->request.api;
     CURL *easy = call->easy;
 
     if (request->body != NULL)

@@ -101,13 +101,13 @@ static struct kube_call *call_new(struct kube_client *client, const struct kube_
     call->request = *request;
     call->is_waiting = true;
     call->deadline_ms =
-        request->timeout_ms > 0 ? clock_monotonic_ms() + request->timeout_ms : UINT64_MAX;
+        request->api.timeout_ms > 0 ? clock_monotonic_ms() + request->api.timeout_ms : UINT64_MAX;
     call->easy = curl_easy_init();
     assert(call->easy != NULL);
     kube_call_set_up(call);
     set_callbacks(call);
-    call->request.path = call->request.body = NULL;
-    call->request.method = call->request.content_type = NULL;
+    call->request.api.path = call->request.api.body = NULL;
+    call->request.api.method = call->request.api.content_type = NULL;
     call->next = client->calls;
     if (client->calls != NULL)
         client->calls->previous = call;

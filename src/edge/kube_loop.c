@@ -110,14 +110,7 @@ static void send_request(struct kube_loop *loop, const struct api_request *wante
 {
     struct exchange *exchange = xcalloc(1, sizeof *exchange);
     struct kube_request request = {
-        .method = wanted->method,
-        .path = wanted->path,
-        .content_type = wanted->content_type,
-        .body = wanted->body,
-        .body_length = wanted->body_length,
-        .timeout_ms = wanted->timeout_ms,
-        .body_by_ms = wanted->body_by_ms,
-        .fresh_connection = wanted->fresh_connection,
+        .api = *wanted,
         .ctx = exchange,
         .on_begin = on_begin,
         .on_bytes = on_bytes,

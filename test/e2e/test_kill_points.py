@@ -17,7 +17,7 @@ from daemon import SHORT_LEASE
 
 PODS_A_POINT = 3
 KILLED_IN_S = 30
-BINDING = '$_regex(request->path, ".*/binding.*")'
+BINDING = '$_regex(request->api.path, ".*/binding.*")'
 
 # What happens: the functions to come by, one after the other; the last one is not entered.
 POINTS = {

@@ -90,11 +90,11 @@ static void on_end(void *ctx, const struct error *failure, bool was_sent)
 static struct outcome ask(struct pair *pair, const char *path, const char *body)
 {
     struct outcome outcome = {0};
-    struct kube_request request = {.path = path,
-                                   .body = body,
-                                   .body_length = body != NULL ? strlen(body) : 0,
-                                   .body_by_ms = body != NULL ? loop_now_ms() + PATIENCE_MS : 0,
-                                   .timeout_ms = PATIENCE_MS,
+    struct kube_request request = {.api.path = path,
+                                   .api.body = body,
+                                   .api.body_length = body != NULL ? strlen(body) : 0,
+                                   .api.body_by_ms = body != NULL ? loop_now_ms() + PATIENCE_MS : 0,
+                                   .api.timeout_ms = PATIENCE_MS,
                                    .ctx = &outcome,
                                    .on_begin = on_begin,
                                    .on_bytes = on_bytes,

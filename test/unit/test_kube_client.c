@@ -61,8 +61,8 @@ static struct outcome ask(struct kube_client *client, struct kube_request reques
     request.on_begin = on_begin;
     request.on_bytes = on_bytes;
     request.on_end = on_end;
-    if (request.timeout_ms == 0)
-        request.timeout_ms = ANSWER_WAIT_MS;
+    if (request.api.timeout_ms == 0)
+        request.api.timeout_ms = ANSWER_WAIT_MS;
     if (kube_client_send(client, &request, &outcome.failure) == NULL)
         return outcome;
     while (!outcome.has_ended)
@@ -146,7 +146,7 @@ static int tear_down(void **state)
 
 static struct outcome get(struct pair *pair)
 {
-    return ask(pair->client, (struct kube_request){.path = "/"});
+    return ask(pair->client, (struct kube_request){.api.path = "/"});
 }
 
 /* Ask, and see what the server got. Clear it. */
@@ -156,11 +156,11 @@ static void test_send__sends_a_body_while_its_time_lasts(void **state)
 
     for (unsigned times = 0; times < 2; times++) { /* the second time on the same connection */
         AUTO(stand_in_request_clear) struct stand_in_request got = {0};
-        struct outcome outcome =
-            ask(pair->client, (struct kube_request){.path = "/binding",
-                                                    .body = "{\"a\":1}",
-                                                    .body_length = 7,
-                                                    .body_by_ms = clock_monotonic_ms() + 60000});
+        struct outcome outcome = ask(
+            pair->client, (struct kube_request){.api.path = "/binding",
+                                                .api.body = "{\"a\":1}",
+                                                .api.body_length = 7,
+                                                .api.body_by_ms = clock_monotonic_ms() + 60000});
 
         assert_status(&outcome, 200);
         stand_in_last(pair->server, &got);
@@ -173,13 +173,13 @@ static void test_send__sends_no_body_whose_time_is_over(void **state)
 {
     AUTO(stand_in_request_clear) struct stand_in_request got = {0};
     struct pair *pair = *state;
-    struct outcome outcome = ask(pair->client, (struct kube_request){.path = "/before"});
+    struct outcome outcome = ask(pair->client, (struct kube_request){.api.path = "/before"});
 
     assert_status(&outcome, 200);
-    outcome = ask(pair->client, (struct kube_request){.path = "/binding",
-                                                      .body = "{\"a\":1}",
-                                                      .body_length = 7,
-                                                      .body_by_ms = clock_monotonic_ms()});
+    outcome = ask(pair->client, (struct kube_request){.api.path = "/binding",
+                                                      .api.body = "{\"a\":1}",
+                                                      .api.body_length = 7,
+                                                      .api.body_by_ms = clock_monotonic_ms()});
     assert_int_equal(outcome.failure.code, ERR_TIMEOUT);
     assert_contains(outcome.failure.text, "not sent in time");
     assert_false(outcome.was_sent);
@@ -215,14 +215,14 @@ static void test_send__uses_the_method_and_content_type_it_is_given(void **state
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO(stand_in_request_clear) struct stand_in_request got = {0};
-        struct outcome outcome =
-            ask(pair->client, (struct kube_request){
-                                  .path = "/apis/x?y=z",
-                                  .method = cases[i].method,
-                                  .body = cases[i].body,
-                                  .body_length = cases[i].body != NULL ? strlen(cases[i].body) : 0,
-                                  .content_type = cases[i].content_type,
-                              });
+        struct outcome outcome = ask(
+            pair->client, (struct kube_request){
+                              .api.path = "/apis/x?y=z",
+                              .api.method = cases[i].method,
+                              .api.body = cases[i].body,
+                              .api.body_length = cases[i].body != NULL ? strlen(cases[i].body) : 0,
+                              .api.content_type = cases[i].content_type,
+                          });
 
         assert_status(&outcome, 200);
         stand_in_last(pair->server, &got);
@@ -446,7 +446,7 @@ static void put_answer(struct pair *pair, const char *token)
 static struct kube_request request_for(struct outcome *outcome)
 {
     return (struct kube_request){
-        .path = "/",
+        .api.path = "/",
         .ctx = outcome,
         .on_begin = on_begin,
         .on_bytes = on_bytes,
@@ -546,7 +546,7 @@ static void test_send__gives_up_in_time_when_the_plugin_takes_too_long(void **st
     struct outcome outcome;
 
     use_plugin(pair, "exec sleep 1000");
-    outcome = ask(pair->client, (struct kube_request){.path = "/", .timeout_ms = 20});
+    outcome = ask(pair->client, (struct kube_request){.api.path = "/", .api.timeout_ms = 20});
     assert_true(outcome.has_ended);
     assert_false(outcome.was_sent);
     assert_int_equal(outcome.failure.code, ERR_TIMEOUT);
@@ -582,7 +582,7 @@ static struct outcome ask_elsewhere(const char *server, const char *proxy_url)
     config.proxy_url = proxy_url != NULL ? xstrdup(proxy_url) : NULL;
     client = kube_client_new(&config, &err);
     assert_non_null(client);
-    outcome = ask(client, (struct kube_request){.path = "/path"});
+    outcome = ask(client, (struct kube_request){.api.path = "/path"});
     kube_client_free(client);
     kube_config_clear(&config);
     return outcome;
@@ -741,7 +741,7 @@ static void test_send__gives_up_unacknowledged_bytes_sooner_with_a_time_limit(vo
         struct kube_request request = request_for(&outcome);
         struct error err = {0};
 
-        request.timeout_ms = cases[i].timeout_ms;
+        request.api.timeout_ms = cases[i].timeout_ms;
         assert_non_null(kube_client_send(pair->client, &request, &err));
         while (!outcome.has_ended)
             kube_client_wait(pair->client, ANSWER_WAIT_MS);
@@ -811,7 +811,7 @@ static int drain(int fd)
 static void test_cancel__throws_away_what_the_kernel_has_not_sent_yet(void **state)
 {
     AUTO(kube_config_clear) struct kube_config config = {0};
-    struct kube_request request = {.path = "/x", .on_begin = on_begin, .on_end = on_end};
+    struct kube_request request = {.api.path = "/x", .on_begin = on_begin, .on_end = on_end};
     struct error err = {0};
     int listener = listen_as_server(&config);
     struct kube_client *client = kube_client_new(&config, &err);

@@ -34,13 +34,12 @@
  */
 #define BINDER_LATE_MS 30000u
 
+/* For metrics and people. */
 struct binder_counters {
     uint64_t posts, gets;            /* requests sent */
     uint64_t lost;                   /* requests whose answer did not come or could not be used */
     uint64_t bound, failed, unclear; /* jobs by outcome */
     uint64_t settled;                /* unclear jobs that were found out about later */
-    size_t in_flight;                /* jobs that are not done, and those being settled */
-    size_t settling;                 /* the latter alone */
 };
 
 struct binder;
@@ -96,6 +95,10 @@ void binder_on_answer(struct binder *binder, uint64_t id, const struct api_answe
  */
 void binder_on_loss(struct binder *binder, uint64_t id, bool was_sent, const char *why,
                     uint64_t now_ms);
+
+/* Jobs that are not done, and those being settled; and the latter alone. */
+size_t binder_in_flight(const struct binder *binder);
+size_t binder_settling(const struct binder *binder);
 
 /* Borrowed; changes with every call. */
 const struct binder_counters *binder_counters(const struct binder *binder);

@@ -106,9 +106,17 @@ void controller_reconcile(struct controller *controller);
 void controller_stop(struct controller *controller);
 bool controller_is_stopped(const struct controller *controller, uint64_t now_ms);
 
+/* How the copy of one kind of objects is doing. */
+struct copy_status {
+    struct reflector_counters counters;
+    bool watching;                /* a watch is open: the copy is current */
+    char problem[ERROR_TEXT_MAX]; /* why it is not; "" when all is well */
+};
+
 struct controller_status {
-    struct reflector_counters nodes, pods;
+    struct copy_status nodes, pods;
     struct binder_counters binds;
+    size_t binds_in_flight, binds_settling; /* see binder_in_flight() */
     struct lease_counters lease;
     struct event_queue_counters events;
     struct waker_counters wakes;

@@ -67,6 +67,9 @@ void lease_on_loss(struct lease *lease, uint64_t id, bool was_sent, const char *
 /* Until when (monotonic ms) we may act as the leader; 0 when we are not. May lie in the past. */
 uint64_t lease_held_until_ms(const struct lease *lease);
 
+/* The number of our present or last term, counted from 1; 0: we never led. */
+uint64_t lease_term(const struct lease *lease);
+
 /*
  * We were asked to do the leader's work while another leads: ask it to hand over. It does so when
  * it has been asked for nothing for a while, see lease_note_work(). Remembered for LEASE_WANT_MS
@@ -91,6 +94,7 @@ void lease_note_work(struct lease *lease, uint64_t now_ms);
 void lease_resign(struct lease *lease, uint64_t now_ms);
 bool lease_is_resigned(const struct lease *lease);
 
+/* For metrics and people. */
 struct lease_counters {
     uint64_t acquired, lost; /* times we became and stopped being the leader */
     uint64_t handed_over;    /* of the lost: because another asked for it */

@@ -54,10 +54,7 @@ struct reflector_counters {
     uint64_t unreadable; /* objects and events that could not be read */
     uint64_t stalls;     /* requests given up because no byte came */
     uint64_t last_byte_ms;
-    uint64_t last_event_ms;       /* bookmarks included */
-    bool synced;                  /* a list was complete at least once */
-    bool watching;                /* a watch is open now: the copy is current */
-    char problem[ERROR_TEXT_MAX]; /* why it is not current; "" when all is well */
+    uint64_t last_event_ms; /* bookmarks included */
 };
 
 struct reflector;
@@ -70,8 +67,17 @@ void reflector_free(struct reflector *reflector);
  */
 void reflector_relist(struct reflector *reflector, uint64_t now_ms);
 
-/* The version that the copy stands at while a watch is open, else NULL. Borrowed. */
+/* How many lists were complete so far. 0: there is no copy yet. */
+uint64_t reflector_lists_done(const struct reflector *reflector);
+
+/*
+ * The version that the copy stands at while a watch is open, so that it is current; else NULL.
+ * Borrowed.
+ */
 const char *reflector_position(const struct reflector *reflector);
+
+/* For people: why the copy is not current, "" when all is well. Borrowed until the next call. */
+const char *reflector_problem(const struct reflector *reflector);
 
 /* What is to be done next. */
 enum reflector_action {

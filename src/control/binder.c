@@ -39,6 +39,16 @@ struct binder *binder_new(size_t jobs_max, uint64_t seed)
     return binder;
 }
 
+size_t binder_in_flight(const struct binder *binder)
+{
+    return binder->attempt_count;
+}
+
+size_t binder_settling(const struct binder *binder)
+{
+    return binder->settling_count;
+}
+
 const struct binder_counters *binder_counters(const struct binder *binder)
 {
     return &binder->counters;
@@ -59,7 +69,7 @@ static void count_outcome(struct binder *binder, const struct attempt *attempt,
         (*counts[outcome])++;
         return;
     }
-    binder->counters.settling--;
+    binder->settling_count--;
     binder->counters.settled += outcome != BIND_UNCLEAR;
 }
 
@@ -75,8 +85,8 @@ void binder_finish(struct binder *binder, struct attempt *attempt, enum bind_out
 
     snprintf(copy, sizeof copy, "%s", text);
     count_outcome(binder, attempt, outcome);
-    binder->counters.in_flight--;
-    memmove(attempt, attempt + 1, (binder->counters.in_flight - index) * sizeof *attempt);
+    binder->attempt_count--;
+    memmove(attempt, attempt + 1, (binder->attempt_count - index) * sizeof *attempt);
     if (!is_settling)
         job->done(job->ctx, outcome, copy);
     if (job->settled != NULL && (is_settling || outcome == BIND_UNCLEAR))
@@ -95,12 +105,12 @@ static void settle(struct binder *binder, struct attempt *attempt, const char *t
     char copy[ERROR_TEXT_MAX];
 
     snprintf(copy, sizeof copy, "%s", text);
-    if (binder->counters.settling == binder->settling_max) {
+    if (binder->settling_count == binder->settling_max) {
         binder_finish(binder, attempt, BIND_UNCLEAR, copy);
         return;
     }
     count_outcome(binder, attempt, BIND_UNCLEAR);
-    binder->counters.settling++;
+    binder->settling_count++;
     attempt->in_doubt = true; /* also of a Binding whose answer is still awaited */
     attempt->is_settling = true;
     attempt->step = GET_WANTED;
@@ -148,7 +158,7 @@ void binder_free(struct binder *binder)
 {
     if (binder == NULL)
         return;
-    while (binder->counters.in_flight > 0) {
+    while (binder->attempt_count > 0) {
         struct attempt *attempt = &binder->attempts[0];
         char text[ERROR_TEXT_MAX];
 
@@ -191,7 +201,7 @@ static int check_names(const struct bind_job *job, struct error *err)
  */
 static void take_over_doubt(struct binder *binder, struct attempt *attempt)
 {
-    for (size_t i = 0; i < binder->counters.in_flight; i++) {
+    for (size_t i = 0; i < binder->attempt_count; i++) {
         struct attempt *earlier = &binder->attempts[i];
 
         if (!earlier->is_settling || strcmp(earlier->job->uid, attempt->job->uid) != 0)
@@ -211,7 +221,7 @@ int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t no
     assert(steal_job->done != NULL);
     assert(steal_job->record_key == NULL ||
            bind_job_annotation(steal_job, steal_job->record_key) != NULL);
-    if (binder->counters.in_flight - binder->counters.settling == binder->jobs_max)
+    if (binder->attempt_count - binder->settling_count == binder->jobs_max)
         return error_set(err, ERR_BUSY, "%zu Bindings are in flight already", binder->jobs_max);
     if (check_names(steal_job, err) < 0)
         return -(int)err->code;
@@ -224,7 +234,7 @@ int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t no
     }
     backoff_init(&attempt.backoff, &RETRY_LIMITS, jitter_between(&binder->jitter, 0, UINT64_MAX));
     take_over_doubt(binder, &attempt);
-    binder->attempts[binder->counters.in_flight++] = attempt;
+    binder->attempts[binder->attempt_count++] = attempt;
     return 0;
 }
 
@@ -247,7 +257,7 @@ static uint64_t timeout_ms(const struct attempt *attempt, uint64_t now_ms)
 void binder_permit(struct binder *binder, uint64_t until_ms)
 {
     binder->permitted_until_ms = until_ms;
-    for (size_t i = 0; until_ms == 0 && i < binder->counters.in_flight; i++)
+    for (size_t i = 0; until_ms == 0 && i < binder->attempt_count; i++)
         binder->attempts[i].is_outdated = true;
 }
 
@@ -327,7 +337,7 @@ static const char *why_over(const struct binder *binder, const struct attempt *a
 
 static void end_jobs(struct binder *binder, uint64_t now_ms)
 {
-    for (size_t i = 0; i < binder->counters.in_flight;) {
+    for (size_t i = 0; i < binder->attempt_count;) {
         struct attempt *attempt = &binder->attempts[i];
         const char *why = why_over(binder, attempt, now_ms);
 
@@ -341,7 +351,7 @@ static void end_jobs(struct binder *binder, uint64_t now_ms)
 bool binder_next_request(struct binder *binder, uint64_t now_ms, struct api_request *out)
 {
     end_jobs(binder, now_ms);
-    for (size_t i = 0; i < binder->counters.in_flight; i++) {
+    for (size_t i = 0; i < binder->attempt_count; i++) {
         struct attempt *attempt = &binder->attempts[i];
 
         if (is_waiting(attempt) && attempt->send_at_ms <= now_ms) {
@@ -356,7 +366,7 @@ uint64_t binder_next_due_ms(const struct binder *binder)
 {
     uint64_t due_ms = UINT64_MAX;
 
-    for (size_t i = 0; i < binder->counters.in_flight; i++) {
+    for (size_t i = 0; i < binder->attempt_count; i++) {
         const struct attempt *attempt = &binder->attempts[i];
 
         if (!attempt->is_settling && attempt->job->deadline_ms < due_ms)
@@ -411,7 +421,7 @@ void binder_look(struct binder *binder, struct attempt *attempt, uint64_t now_ms
 
 static struct attempt *find(struct binder *binder, uint64_t id)
 {
-    for (size_t i = 0; i < binder->counters.in_flight; i++) {
+    for (size_t i = 0; i < binder->attempt_count; i++) {
         if (binder->attempts[i].id == id && !is_waiting(&binder->attempts[i]))
             return &binder->attempts[i];
     }

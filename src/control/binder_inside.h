@@ -31,7 +31,9 @@ struct attempt {
 };
 
 struct binder {
-    struct attempt *attempts;      /* order of submission; the first `in_flight` are in use */
+    struct attempt *attempts; /* order of submission */
+    size_t attempt_count;
+    size_t settling_count;         /* of these */
     size_t jobs_max, settling_max; /* they have places of their own */
     uint64_t last_id;
     uint64_t permitted_until_ms;

@@ -136,12 +136,11 @@ static bool leads(const struct controller *c, uint64_t now_ms)
  */
 static bool may_bind(const struct controller *c, uint64_t now_ms)
 {
-    const struct reflector_counters *pods = reflector_counters(c->pods);
+    uint64_t pod_lists = reflector_lists_done(c->pods);
 
-    if (!leads(c, now_ms) || !reflector_counters(c->nodes)->synced || !pods->synced)
+    if (!leads(c, now_ms) || reflector_lists_done(c->nodes) == 0 || pod_lists == 0)
         return false;
-    return c->lease == NULL ||
-           (c->term == lease_counters(c->lease)->acquired && pods->lists > c->lists_at_term);
+    return c->lease == NULL || (c->term == lease_term(c->lease) && pod_lists > c->lists_at_term);
 }
 
 static void look_at_lease(struct controller *c, uint64_t now_ms)
@@ -150,14 +149,14 @@ static void look_at_lease(struct controller *c, uint64_t now_ms)
 
     if (c->lease == NULL)
         return;
-    term = lease_counters(c->lease)->acquired;
+    term = lease_term(c->lease);
     if (term != c->term) {
         c->term = term;
-        c->lists_at_term = reflector_counters(c->pods)->lists;
+        c->lists_at_term = reflector_lists_done(c->pods);
         reflector_relist(c->pods, now_ms);
     }
     /* Also of what is only being settled: it may still be executed. */
-    if (binder_counters(c->binder)->in_flight > 0)
+    if (binder_in_flight(c->binder) > 0)
         lease_note_work(c->lease, now_ms);
     binder_permit(c->binder, may_bind(c, now_ms)
                                  ? lease_held_until_ms(c->lease) + c->margin_ms - c->network_ms
@@ -168,9 +167,7 @@ static void look_at_lease(struct controller *c, uint64_t now_ms)
 
 static bool binds_are_answered(const struct controller *c)
 {
-    const struct binder_counters *binds = binder_counters(c->binder);
-
-    return binds->in_flight == binds->settling;
+    return binder_in_flight(c->binder) == binder_settling(c->binder);
 }
 
 static bool events_are_over(const struct controller *c, uint64_t now_ms)
@@ -181,7 +178,7 @@ static bool events_are_over(const struct controller *c, uint64_t now_ms)
 /* Nobody waits for an answer any more, and what can be written is. */
 static bool is_done(const struct controller *c, uint64_t now_ms)
 {
-    bool settles = binder_counters(c->binder)->settling > 0 && now_ms < c->stop_by_ms;
+    bool settles = binder_settling(c->binder) > 0 && now_ms < c->stop_by_ms;
 
     return c->stopping && binds_are_answered(c) && events_are_over(c, now_ms) && !settles;
 }
@@ -192,7 +189,7 @@ static bool is_done(const struct controller *c, uint64_t now_ms)
  */
 static bool gives_lease_up(const struct controller *c)
 {
-    return c->lease != NULL && binder_counters(c->binder)->settling == 0;
+    return c->lease != NULL && binder_settling(c->binder) == 0;
 }
 
 static void look_at_end(struct controller *c, uint64_t now_ms)
@@ -446,13 +443,20 @@ void controller_reconcile(struct controller *c)
 
 /* --- for people ------------------------------------------------------------------------------ */
 
+static void read_copy(const struct reflector *reflector, struct copy_status *out)
+{
+    out->counters = *reflector_counters(reflector);
+    out->watching = reflector_position(reflector) != NULL;
+    snprintf(out->problem, sizeof out->problem, "%s", reflector_problem(reflector));
+}
+
 void controller_read_status(const struct controller *c, uint64_t now_ms,
                             struct controller_status *out)
 {
     *out = (struct controller_status){
-        .nodes = *reflector_counters(c->nodes),
-        .pods = *reflector_counters(c->pods),
         .binds = *binder_counters(c->binder),
+        .binds_in_flight = binder_in_flight(c->binder),
+        .binds_settling = binder_settling(c->binder),
         .reconciles = *reconciler_counters(c->reconciler),
         .elects = c->lease != NULL,
         .leads = leads(c, now_ms),
@@ -460,6 +464,8 @@ void controller_read_status(const struct controller *c, uint64_t now_ms,
         .term = c->term,
         .stopping = c->stopping,
     };
+    read_copy(c->nodes, &out->nodes);
+    read_copy(c->pods, &out->pods);
     if (c->events != NULL) {
         out->events = *event_queue_counters(c->events);
         snprintf(out->event_problem, sizeof out->event_problem, "%s",

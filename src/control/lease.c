@@ -108,6 +108,7 @@ void lease_gain(struct lease *lease, uint64_t until_ms, uint64_t now_ms)
     if (until_ms <= now_ms || until_ms <= lease->held_until_ms || lease->is_resigning)
         return;
     if (lease->held_until_ms == 0) {
+        lease->term++;
         lease->counters.acquired++;
         lease->yield_until_ms = 0;
         /* Whoever asked us will be back: not to be handed over in between. */
@@ -135,6 +136,11 @@ static void end_term(struct lease *lease, uint64_t now_ms)
 uint64_t lease_held_until_ms(const struct lease *lease)
 {
     return lease->held_until_ms;
+}
+
+uint64_t lease_term(const struct lease *lease)
+{
+    return lease->term;
 }
 
 /* --- when ------------------------------------------------------------------------------------ */

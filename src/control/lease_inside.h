@@ -41,6 +41,7 @@ struct lease {
     uint64_t observed_ms;       /* when we saw that it had changed */
 
     uint64_t held_until_ms; /* 0: not the leader */
+    uint64_t term;          /* number of the present or last one; 0: none yet */
 
     /* The last write that would have made us the holder and was not answered. */
     bool in_doubt; /* and no look since */

@@ -45,8 +45,8 @@ struct reflector *reflector_new(const struct reflector_options *options)
     r->refusal = buf_with_max(REFUSAL_MAX_BYTES);
     r->path = buf_with_max(PATH_MAX_BYTES);
     r->stage = options->streams_lists ? STREAMING : LISTING;
-    snprintf(r->counters.problem, sizeof r->counters.problem, "%s: not listed yet",
-             reflector_resource(r));
+    r->is_unproven = true;
+    snprintf(r->problem, sizeof r->problem, "%s: not listed yet", reflector_resource(r));
     return r;
 }
 
@@ -91,7 +91,6 @@ void reflector_go_to(struct reflector *r, enum stage stage, uint64_t send_at_ms)
     r->reader = NULL;
     r->stage = stage;
     r->send_at_ms = send_at_ms;
-    r->counters.watching = false;
     r->exchange = r->exchange == IDLE ? IDLE : CANCELLING;
 }
 
@@ -99,6 +98,12 @@ void reflector_list_in_pages(struct reflector *r, uint64_t now_ms)
 {
     r->streams_broken = STREAMS_BROKEN_MAX;
     reflector_go_to(r, LISTING, now_ms);
+}
+
+void reflector_prove(struct reflector *r)
+{
+    r->is_unproven = false;
+    r->problem[0] = '\0';
 }
 
 /* Something went wrong: wait, then go on with `stage`. */
@@ -114,8 +119,9 @@ __attribute__((format(printf, 4, 5))) void reflector_fail(struct reflector *r, e
     if (r->status == 0 && wait_ms > NO_ANSWER_WAIT_MAX_MS)
         wait_ms = NO_ANSWER_WAIT_MAX_MS;
     va_start(arguments, format);
-    vsnprintf(r->counters.problem, sizeof r->counters.problem, format, arguments);
+    vsnprintf(r->problem, sizeof r->problem, format, arguments);
     va_end(arguments);
+    r->is_unproven = true;
     r->counters.errors++;
     if (r->stage == STREAMING)
         r->streams_broken++;
@@ -151,9 +157,19 @@ void reflector_relist(struct reflector *r, uint64_t now_ms)
     reflector_go_to(r, LISTING, waits ? r->send_at_ms : now_ms);
 }
 
+uint64_t reflector_lists_done(const struct reflector *r)
+{
+    return r->lists_done;
+}
+
+static bool is_watching(const struct reflector *r)
+{
+    return r->stage == WATCHING && r->exchange == READING;
+}
+
 const char *reflector_position(const struct reflector *r)
 {
-    return r->stage == WATCHING && r->exchange == READING ? r->version : NULL;
+    return is_watching(r) ? r->version : NULL;
 }
 
 /* --- sending --------------------------------------------------------------------------------- */
@@ -218,13 +234,13 @@ static uint64_t patience_ms(const struct reflector *r)
 {
     if (r->stage == STREAMING && r->exchange == READING)
         return STREAM_SILENCE_MS;
-    return r->stage == WATCHING && r->exchange == READING ? WATCH_SILENCE_MS : ANSWER_WAIT_MS;
+    return is_watching(r) ? WATCH_SILENCE_MS : ANSWER_WAIT_MS;
 }
 
 /* A watch may open and say at once that its position is lost: not every 200 is the end of it. */
-static bool is_unproven(const struct reflector *r)
+static bool is_on_probation(const struct reflector *r)
 {
-    return r->stage == WATCHING && r->exchange == READING && r->counters.problem[0] != '\0';
+    return is_watching(r) && r->is_unproven;
 }
 
 /* The first objects come without a pause, and their end is marked. */
@@ -255,8 +271,8 @@ static void watch_the_clock(struct reflector *r, uint64_t now_ms)
                        (unsigned)(patience / 1000));
     } else if (r->stage == WATCHING && now_ms >= r->end_by_ms) {
         reflector_go_to(r, WATCHING, now_ms);
-    } else if (is_unproven(r) && watch_was_useful(r, now_ms)) {
-        r->counters.problem[0] = '\0';
+    } else if (is_on_probation(r) && watch_was_useful(r, now_ms)) {
+        reflector_prove(r);
     }
 }
 
@@ -268,7 +284,7 @@ static uint64_t next_due_ms(const struct reflector *r)
         return r->send_at_ms;
     if (r->stage == STREAMING && r->exchange == READING && r->sent_ms + STREAM_MAX_MS < due_ms)
         return r->sent_ms + STREAM_MAX_MS;
-    if (is_unproven(r))
+    if (is_on_probation(r))
         return r->sent_ms + WATCH_SHORT_MS;
     if (r->stage != WATCHING && r->list_began_ms + LIST_MAX_MS < due_ms)
         return r->list_began_ms + LIST_MAX_MS;
@@ -300,10 +316,7 @@ void reflector_on_begin(struct reflector *r, int status, unsigned retry_after_s,
     r->status = status;
     r->retry_after_s = retry_after_s;
     r->exchange = status == 200 ? READING : REFUSED;
-    if (r->exchange == READING && r->stage == WATCHING) {
-        r->counters.watches++;
-        r->counters.watching = true;
-    }
+    r->counters.watches += is_watching(r);
 }
 
 void reflector_on_bytes(struct reflector *r, const char *bytes, size_t length, uint64_t now_ms)
@@ -325,13 +338,13 @@ void reflector_on_bytes(struct reflector *r, const char *bytes, size_t length, u
 void reflector_commit_list(struct reflector *r, char *steal_version)
 {
     r->options.sink.commit(r->options.sink.ctx);
+    r->lists_done++;
     r->counters.lists++;
-    r->counters.synced = true;
     free(r->version);
     r->version = steal_version;
     r->one_page = false;
     r->streams_broken = 0;
-    r->counters.problem[0] = '\0';
+    reflector_prove(r);
 }
 
 static void end_page(struct reflector *r, uint64_t now_ms)
@@ -433,12 +446,12 @@ static void end_refused(struct reflector *r, uint64_t now_ms)
     }
 }
 
-static void end_broken(struct reflector *r, const char *why, uint64_t now_ms)
+static void end_broken(struct reflector *r, enum exchange was, const char *why, uint64_t now_ms)
 {
     bool is_watch = r->stage == WATCHING;
 
     r->last_was_lost = true;
-    if (is_watch && r->counters.watching && watch_was_useful(r, now_ms))
+    if (is_watch && was == READING && watch_was_useful(r, now_ms))
         reflector_go_to(r, WATCHING, now_ms);
     else
         reflector_fail(r, is_watch ? WATCHING : LISTING, now_ms, "%s of %s: %s",
@@ -453,13 +466,18 @@ void reflector_on_end(struct reflector *r, const struct error *failure, uint64_t
     if (was == IDLE || was == CANCELLING)
         return;
     if (failure != NULL || was == SENT)
-        end_broken(r, failure != NULL ? failure->text : "no answer", now_ms);
+        end_broken(r, was, failure != NULL ? failure->text : "no answer", now_ms);
     else if (was == REFUSED)
         end_refused(r, now_ms);
     else if (r->stage == LISTING)
         end_page(r, now_ms);
     else
         end_watch(r, now_ms);
+}
+
+const char *reflector_problem(const struct reflector *r)
+{
+    return r->problem;
 }
 
 const struct reflector_counters *reflector_counters(const struct reflector *r)

@@ -33,6 +33,10 @@ struct reflector {
     struct backoff backoff;
     struct jitter jitter;
 
+    uint64_t lists_done;
+    bool is_unproven; /* something failed, and nothing has shown since that all is well */
+    char problem[ERROR_TEXT_MAX]; /* what failed; "" once proven */
+
     enum stage stage;
     enum exchange exchange;
     uint64_t send_at_ms;
@@ -74,6 +78,9 @@ void reflector_list_in_pages(struct reflector *reflector, uint64_t now_ms);
 
 /* The list is complete, and the copy stands at `steal_version`. */
 void reflector_commit_list(struct reflector *reflector, char *steal_version);
+
+/* A list or a watch came to something: what failed before is over. */
+void reflector_prove(struct reflector *reflector);
 
 /* Something went wrong, the text says what: wait, then go on with `stage`. */
 void reflector_fail(struct reflector *reflector, enum stage stage, uint64_t now_ms,

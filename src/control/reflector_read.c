@@ -53,7 +53,6 @@ static void end_streamed_list(struct reflector *r, const char *version)
     reflector_commit_list(r, xstrdup(version));
     r->stage = WATCHING;
     r->counters.watches++;
-    r->counters.watching = true;
 }
 
 static void take_listed_object(struct reflector *r, struct kube_event *event, uint64_t now_ms)
@@ -82,7 +81,7 @@ static void take_object(struct reflector *r, struct kube_event *event)
         (event->type == KUBE_DELETED ? sink->remove : sink->upsert)(sink->ctx, &event->object);
     }
     r->watch_events++;
-    r->counters.problem[0] = '\0';
+    reflector_prove(r);
     if (version[0] != '\0') {
         free(r->version);
         r->version = steal_ptr(&version);

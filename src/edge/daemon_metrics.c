@@ -111,8 +111,8 @@ static void write_holdings(struct metrics_writer *writer, struct cluster *cluste
 
 static void write_controller(struct metrics_writer *writer, const struct controller_status *status)
 {
-    write_watch(writer, "node", &status->nodes);
-    write_watch(writer, "pod", &status->pods);
+    write_watch(writer, "node", &status->nodes.counters);
+    write_watch(writer, "pod", &status->pods.counters);
     write_number(writer, METRIC_BINDINGS_SETTLED, NULL, status->binds.settled);
     write_number(writer, METRIC_LEADER, NULL, status->may_bind);
     write_number(writer, METRIC_LEASE_CHANGES, "acquired", status->lease.acquired);

@@ -52,6 +52,7 @@ struct kube_loop {
     pthread_mutex_t mutex;   /* for what follows; held for memory work only */
     struct bind_job **queue; /* one of two, each for binds_max jobs */
     size_t queue_count;
+    size_t busy_count; /* jobs that are the controller's, or about to be, and are not answered */
     struct note *notes;
     size_t note_count;
     uint64_t notes_dropped;
@@ -203,7 +204,7 @@ static void note_askers(struct kube_loop *loop)
     }
 }
 
-/* Everything that was handed over since the last turn. Jobs count as in flight without a gap. */
+/* Everything that was handed over since the last turn. Jobs count as busy without a gap. */
 static void take_over(struct kube_loop *loop)
 {
     AUTO_FREE struct note *notes = NULL;
@@ -217,7 +218,7 @@ static void take_over(struct kube_loop *loop)
     loop->queue = loop->taken;
     loop->queue_count = 0;
     loop->taken = jobs;
-    loop->status.controller.binds.in_flight += job_count;
+    loop->busy_count += job_count;
     notes = steal_ptr(&loop->notes);
     note_count = loop->note_count;
     loop->note_count = 0;
@@ -263,13 +264,11 @@ int kube_loop_check_bind(struct kube_loop *loop, uint64_t *term, struct error *e
 
 int kube_loop_submit_bind(struct kube_loop *loop, struct bind_job *steal_job, struct error *err)
 {
-    const struct binder_counters *busy = &loop->status.controller.binds;
     size_t binds_max = loop->options.controller.binds_max;
     bool has_room;
 
     pthread_mutex_lock(&loop->mutex);
-    has_room =
-        !loop->is_stopping && loop->queue_count + busy->in_flight - busy->settling < binds_max;
+    has_room = !loop->is_stopping && loop->queue_count + loop->busy_count < binds_max;
     if (has_room)
         loop->queue[loop->queue_count++] = steal_job;
     pthread_mutex_unlock(&loop->mutex);
@@ -379,6 +378,7 @@ static void publish(struct kube_loop *loop)
     kube_news_tell(loop->news, &status, controller_report(loop->controller));
     pthread_mutex_lock(&loop->mutex);
     status.events.dropped += loop->notes_dropped;
+    loop->busy_count = status.binds_in_flight - status.binds_settling;
     loop->status = (struct kube_loop_status){status, clock_monotonic_ms()};
     pthread_mutex_unlock(&loop->mutex);
 }
@@ -415,7 +415,6 @@ void kube_loop_status(struct kube_loop *loop, struct kube_loop_status *out)
 {
     pthread_mutex_lock(&loop->mutex);
     *out = loop->status;
-    out->controller.binds.in_flight += loop->queue_count;
     pthread_mutex_unlock(&loop->mutex);
 }
 

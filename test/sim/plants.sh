@@ -24,8 +24,8 @@ trap 'rm -rf "$work"' EXIT INT TERM
 # name, file, sed expression, what it means; with tabs between them
 in_source() {
     cat <<'END'
-bind-after-lease	src/control/controller.c	s/now_ms < lease_held_until_ms(c->lease)/lease_counters(c->lease)->acquired > 0/;s/may_bind(c, now_ms) ? lease_held_until_ms(c->lease) : 0/may_bind(c, now_ms) ? UINT64_MAX : 0/	a leader goes on when its lease has run out
-no-relist-on-lead	src/control/controller.c	/reflector_relist(c->pods/d;s/ \&\& pods->lists > c->lists_at_term//	a new leader binds on what it knew before
+bind-after-lease	src/control/controller.c	s/now_ms < lease_held_until_ms(c->lease)/lease_term(c->lease) > 0/;s/? lease_held_until_ms(c->lease) + c->margin_ms - c->network_ms/? UINT64_MAX/	a leader goes on when its lease has run out
+no-relist-on-lead	src/control/controller.c	/reflector_relist(c->pods/d;s/ \&\& pod_lists > c->lists_at_term//	a new leader binds on what it knew before
 no-term	src/control/controller.c	s/steal_job->term != c->term/false/	devices booked in an earlier term are still taken for free
 no-doubt	src/control/binder.c	s/return attempt->in_doubt || attempt->is_unexplained || attempt->step == POST_SENT/return false \&\& attempt->in_doubt/	a Binding whose answer was lost is taken for a failed one
 conflict-is-success	src/control/binder_answer.c	s/if (answer->status == 201) {/if (answer->status == 201 \|\| answer->status == 409) {/	"already assigned" is taken for success

@@ -707,7 +707,7 @@ void replica_read_state(const struct replica *replica, struct replica_state *out
     out->differences += status.reconciles.differences;
     out->comparisons += status.reconciles.comparisons;
     out->events_waiting = status.events.waiting;
-    out->binds_in_flight = status.binds.in_flight;
+    out->binds_in_flight = status.binds_in_flight;
     snprintf(out->problem, sizeof out->problem, "%s%s%s", status.pods.problem, status.nodes.problem,
              status.lease_problem);
 }

@@ -53,8 +53,7 @@ void lose(struct bind_story *story, bool was_sent);
         assert_int_equal((story)->done, 1); \
         assert_int_equal((story)->outcome, want_outcome); \
         assert_contains((story)->text, part); \
-        assert_int_equal(binder_counters((story)->binder)->in_flight, \
-                         binder_counters((story)->binder)->settling); \
+        assert_int_equal(binder_in_flight((story)->binder), binder_settling((story)->binder)); \
     } while (0)
 
 #define STATUS(code, reason) \

@@ -18,7 +18,7 @@ static struct bind_story *unclear_story(void)
         story->now_ms += 100;
     }
     assert_int_equal(story->outcome, BIND_UNCLEAR);
-    assert_int_equal(binder_counters(story->binder)->settling, 1);
+    assert_int_equal(binder_settling(story->binder), 1);
     return story;
 }
 
@@ -65,7 +65,7 @@ static void expect_settled(const struct bind_story *story, enum bind_outcome out
     assert_int_equal(story->done, 1);
     assert_int_equal(story->settled, 1);
     assert_int_equal(story->settled_outcome, outcome);
-    assert_int_equal(binder_counters(story->binder)->settling, 0);
+    assert_int_equal(binder_settling(story->binder), 0);
 }
 
 static void test_settle__finds_out_that_the_pod_was_bound(void **state)

@@ -88,15 +88,33 @@ static void on_done(void *ctx, enum bind_outcome outcome, const char *text)
     pthread_mutex_unlock(&story->gate);
 }
 
-static void submit(struct story *story)
+static int try_submit(struct story *story)
 {
     struct bind_job *job = bind_job_new("default", "p", "uid", "n1");
     struct error err = {0};
+    int result;
 
     job->deadline_ms = clock_monotonic_ms() + 60000;
     job->done = on_done;
     job->ctx = story;
-    assert_int_equal(kube_loop_submit_bind(story->loop, job, &err), 0);
+    result = kube_loop_submit_bind(story->loop, job, &err);
+    if (result < 0)
+        bind_job_free(job);
+    return result;
+}
+
+static void submit(struct story *story)
+{
+    assert_int_equal(try_submit(story), 0);
+}
+
+/* The loop has taken a job over, and stands in its `done`. */
+static void hold_in_done(struct story *story)
+{
+    pthread_mutex_lock(&story->gate);
+    submit(story);
+    while (atomic_load(&story->done) == 0)
+        sched_yield();
 }
 
 static void on_report(void *ctx, const struct reconciler_report *report)
@@ -133,6 +151,21 @@ static void test_submit_bind__fails_a_job_that_may_not_be_sent(void **state)
     assert_int_equal(story->outcome, BIND_FAILED);
 }
 
+static void test_submit_bind__counts_what_the_loop_has_taken_over(void **state)
+{
+    AUTO(story_free) struct story *story = story_new(true);
+
+    (void)state;
+    hold_in_done(story);
+    submit(story);
+    assert_int_equal(try_submit(story), -ERR_BUSY); /* of two: one is taken over, one waits */
+    pthread_mutex_unlock(&story->gate);
+    while (atomic_load(&story->done) < 2)
+        sched_yield();
+    while (try_submit(story) < 0) /* until the loop has come round */
+        sched_yield();
+}
+
 static void test_reconcile__answers_everybody_at_the_end_and_not_too_many_before(void **state)
 {
     AUTO(story_free) struct story *story = story_new(false);
@@ -154,10 +187,7 @@ static void test_add_event__drops_what_is_too_much_and_counts_it(void **state)
     struct kube_loop_status status;
 
     (void)state;
-    pthread_mutex_lock(&story->gate);
-    submit(story);
-    while (story->done == 0)
-        sched_yield();
+    hold_in_done(story);
     for (unsigned i = 0; i < NOTES_MAX + 3; i++)
         kube_loop_add_event(story->loop, &event);
     pthread_mutex_unlock(&story->gate);
@@ -209,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check_bind__says_why_not),
         cmocka_unit_test(test_submit_bind__fails_a_job_that_may_not_be_sent),
+        cmocka_unit_test(test_submit_bind__counts_what_the_loop_has_taken_over),
         cmocka_unit_test(test_reconcile__answers_everybody_at_the_end_and_not_too_many_before),
         cmocka_unit_test(test_add_event__drops_what_is_too_much_and_counts_it),
         cmocka_unit_test(test_stop__leaves_a_loop_that_refuses_and_shows_its_last_status),

@@ -378,6 +378,25 @@ static void test_renew__is_over_for_who_slept_too_long(void **state)
     assert_int_equal(lease_counters(story->lease)->acquired, 2);
 }
 
+static void test_term__counts_our_leads_and_stays_when_one_is_over(void **state)
+{
+    AUTO(lease_story_free) struct lease_story *story = lease_story_leading();
+
+    (void)state;
+    assert_int_equal(lease_term(story->lease), 1);
+    wait_for_call(story, "PUT");
+    answer_written(story); /* a renewal */
+    assert_int_equal(lease_term(story->lease), 1);
+    wait_for_call(story, "PUT");
+    story->now_ms += DEADLINE + 1;
+    answer_written(story); /* too late */
+    assert_int_equal(lease_held_until_ms(story->lease), 0);
+    assert_int_equal(lease_term(story->lease), 1);
+    expect_call(story, "PUT");
+    answer_written(story);
+    assert_int_equal(lease_term(story->lease), 2);
+}
+
 static void test_renew__takes_back_what_still_names_us_by_a_write_alone(void **state)
 {
     AUTO(lease_story_free) struct lease_story *story = lease_story_leading();
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_renew__does_not_take_another_change_for_the_lost_write),
         cmocka_unit_test(test_renew__is_over_when_the_deadline_passes),
         cmocka_unit_test(test_renew__is_over_for_who_slept_too_long),
+        cmocka_unit_test(test_term__counts_our_leads_and_stays_when_one_is_over),
         cmocka_unit_test(test_renew__takes_back_what_still_names_us_by_a_write_alone),
         cmocka_unit_test(test_renew__ends_at_once_when_another_is_named),
         cmocka_unit_test(test_renew__makes_its_lease_anew_when_it_was_deleted),

@@ -8,7 +8,7 @@ static void test_list__is_consistent_paged_and_selective(void **state)
     (void)state;
     assert_int_equal(next(story), REFLECTOR_SEND);
     assert_string_equal(story->path, LIST_PATH);
-    assert_false(counters(story)->synced);
+    assert_int_equal(reflector_lists_done(story->reflector), 0);
     assert_int_equal(next(story), REFLECTOR_WAIT);
 }
 
@@ -21,9 +21,9 @@ static void test_list__is_committed_with_its_last_page_and_keeps_the_first_versi
     answer(story, 200, LIST("10", "to/ken=", POD("a", "3") "," POD("b", "4")));
     assert_int_equal(next(story), REFLECTOR_SEND);
     assert_string_equal(story->path, LIST_PATH "&continue=to%2Fken%3D");
-    assert_false(counters(story)->synced);
+    assert_int_equal(reflector_lists_done(story->reflector), 0);
     answer(story, 200, LIST("11", "", POD("c", "5")));
-    assert_true(counters(story)->synced);
+    assert_int_equal(reflector_lists_done(story->reflector), 1);
     assert_string_equal(buf_text(&story->told), "begin item:a item:b item:c commit ");
     assert_int_equal(next(story), REFLECTOR_SEND);
     assert_path(story, WATCH_PATH);
@@ -99,8 +99,8 @@ static void test_list__waits_and_says_why_when_it_is_refused(void **state)
 
         next(story);
         answer(story, cases[i].status, cases[i].body);
-        assert_contains(counters(story)->problem, "list of pods");
-        assert_contains(counters(story)->problem, cases[i].problem);
+        assert_contains(reflector_problem(story->reflector), "list of pods");
+        assert_contains(reflector_problem(story->reflector), cases[i].problem);
         expect_request_after_backoff(story);
         assert_string_equal(story->path, LIST_PATH);
     }
@@ -147,7 +147,7 @@ static void test_list__waits_longer_from_failure_to_failure(void **state)
         story->now_ms = story->wait_until_ms;
     }
     assert_int_equal(counters(story)->errors, 5);
-    assert_contains(counters(story)->problem, "503");
+    assert_contains(reflector_problem(story->reflector), "503");
 }
 
 static void test_list__asks_for_everything_at_once_when_its_pages_expire(void **state)
@@ -189,7 +189,7 @@ static void test_list__gives_up_on_pages_that_go_on_for_ever(void **state)
         answer(story, 200, pages++ % 2 == 0 ? LIST("10", "t", "") : LIST("10", "u", ""));
         assert_true(pages <= 2000);
     }
-    assert_contains(counters(story)->problem, "the pages do not end");
+    assert_contains(reflector_problem(story->reflector), "the pages do not end");
 }
 
 static void test_list__is_given_up_when_it_drips_for_ten_minutes(void **state)
@@ -206,7 +206,7 @@ static void test_list__is_given_up_when_it_drips_for_ten_minutes(void **state)
         bytes(story, " ");
         assert_true(story->now_ms - began_ms <= 601000);
     }
-    assert_contains(counters(story)->problem, "not complete after 600 s");
+    assert_contains(reflector_problem(story->reflector), "not complete after 600 s");
     expect_request_after_backoff(story);
 }
 
@@ -236,7 +236,7 @@ static void test_list__without_a_version_is_refused(void **state)
     (void)state;
     next(story);
     answer(story, 200, LIST("", "", ""));
-    assert_false(counters(story)->synced);
+    assert_int_equal(reflector_lists_done(story->reflector), 0);
     assert_null(strstr(buf_text(&story->told), "commit"));
 }
 

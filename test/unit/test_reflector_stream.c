@@ -22,12 +22,12 @@ static void test_streamed_list__is_committed_with_its_bookmark_and_goes_on_as_a_
     answer_begins(story, 200);
     bytes(story, EVENT("ADDED", "a", "7") EVENT("ADDED", "b", "3") BOOKMARK("8"));
     assert_string_equal(buf_text(&story->told), "begin item:a item:b ");
-    assert_false(counters(story)->watching);
+    assert_null(reflector_position(story->reflector));
     bytes(story, LIST_END("10") EVENT("MODIFIED", "a", "11"));
     assert_string_equal(buf_text(&story->told), "begin item:a item:b commit is:a ");
-    assert_true(counters(story)->watching);
+    assert_non_null(reflector_position(story->reflector));
     assert_string_equal(reflector_position(story->reflector), "11");
-    assert_string_equal(counters(story)->problem, "");
+    assert_string_equal(reflector_problem(story->reflector), "");
 }
 
 static void test_streamed_list__that_ends_early_changes_nothing(void **state)

@@ -132,11 +132,12 @@ static void test_watch__lists_again_or_watches_on_as_the_failure_tells(void **st
         answer_ends(story);
         next(story);
         answer(story, cases[i].status, cases[i].body);
-        assert_true(counters(story)->problem[0] != '\0');
-        assert_false(counters(story)->watching);
+        assert_true(reflector_problem(story->reflector)[0] != '\0');
+        assert_null(reflector_position(story->reflector));
         expect_request_after_backoff(story);
         assert_path(story, cases[i].path);
-        assert_true(counters(story)->synced); /* what was listed stays in use */
+        assert_int_equal(reflector_lists_done(story->reflector),
+                         1); /* what was listed stays in use */
         assert_string_equal(buf_text(&story->told),
                             strcmp(cases[i].path, LIST_PATH) == 0 ? "begin " : "");
     }
@@ -176,7 +177,7 @@ static void test_watch__skips_types_it_does_not_know(void **state)
     bytes(story, EVENT("RENAMED", "b", "11") EVENT("ADDED", "c", "12"));
     assert_string_equal(buf_text(&story->told), "is:c ");
     assert_int_equal(counters(story)->unreadable, 1);
-    assert_true(counters(story)->watching);
+    assert_non_null(reflector_position(story->reflector));
 }
 
 static void test_watch__lists_again_after_an_event_of_more_than_8_mib(void **state)
@@ -194,7 +195,7 @@ static void test_watch__lists_again_after_an_event_of_more_than_8_mib(void **sta
     assert_int_equal(next(story), REFLECTOR_CANCEL);
     expect_request_after_backoff(story);
     assert_string_equal(story->path, LIST_PATH);
-    assert_contains(counters(story)->problem, "longer than 8 MiB");
+    assert_contains(reflector_problem(story->reflector), "longer than 8 MiB");
 }
 
 static void test_watch__is_given_up_after_150_s_of_silence(void **state)
@@ -251,12 +252,12 @@ static void test_watch__clears_its_problem_only_when_it_proved_useful(void **sta
     breaks(story, "refused");
     expect_request_after_backoff(story);
     answer_begins(story, 200);
-    assert_contains(counters(story)->problem, "refused");
+    assert_contains(reflector_problem(story->reflector), "refused");
     next(story);
     assert_int_equal(story->wait_until_ms, story->now_ms + 1000);
     story->now_ms += 1000;
     next(story);
-    assert_string_equal(counters(story)->problem, "");
+    assert_string_equal(reflector_problem(story->reflector), "");
 }
 
 static void test_watch__survives_a_restart_of_the_server_as_captured(void **state)
@@ -270,14 +271,14 @@ static void test_watch__survives_a_restart_of_the_server_as_captured(void **stat
     breaks(story, "connection refused");
     expect_request_after_backoff(story);
     answer(story, 200, strstr(file, "{\"type\""));
-    assert_contains(counters(story)->problem, "too old resource version");
+    assert_contains(reflector_problem(story->reflector), "too old resource version");
     next(story);
     story->now_ms = story->wait_until_ms;
     assert_int_equal(next(story), REFLECTOR_SEND);
     assert_string_equal(story->path, LIST_PATH);
     answer(story, 200, LIST("50", "", POD("z", "49")));
     assert_string_equal(buf_text(&story->told), "begin item:z commit ");
-    assert_string_equal(counters(story)->problem, "");
+    assert_string_equal(reflector_problem(story->reflector), "");
 }
 
 int main(void)

@@ -43,18 +43,13 @@ struct reflector_options {
     uint64_t seed;
 };
 
-/* For metrics and people. Times are those that were passed in; 0 = never. */
+/* For metrics and people. */
 struct reflector_counters {
     uint64_t lists;   /* complete lists */
-    uint64_t watches; /* watches that the server opened */
     uint64_t events;  /* objects added, changed or removed by a watch */
-    uint64_t bookmarks;
-    uint64_t relists;    /* lists begun because the position was lost */
-    uint64_t errors;     /* failures that were followed by a wait */
-    uint64_t unreadable; /* objects and events that could not be read */
-    uint64_t stalls;     /* requests given up because no byte came */
-    uint64_t last_byte_ms;
-    uint64_t last_event_ms; /* bookmarks included */
+    uint64_t relists; /* lists begun because the position was lost */
+    uint64_t errors;  /* failures that were followed by a wait */
+    uint64_t stalls;  /* requests given up because no byte came */
 };
 
 struct reflector;

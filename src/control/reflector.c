@@ -312,18 +312,17 @@ void reflector_on_begin(struct reflector *r, int status, unsigned retry_after_s,
 {
     if (r->exchange != SENT)
         return;
-    r->heard_ms = r->counters.last_byte_ms = now_ms;
+    r->heard_ms = now_ms;
     r->status = status;
     r->retry_after_s = retry_after_s;
     r->exchange = status == 200 ? READING : REFUSED;
-    r->counters.watches += is_watching(r);
 }
 
 void reflector_on_bytes(struct reflector *r, const char *bytes, size_t length, uint64_t now_ms)
 {
     if (r->exchange != READING && r->exchange != REFUSED)
         return;
-    r->heard_ms = r->counters.last_byte_ms = now_ms;
+    r->heard_ms = now_ms;
     r->body_bytes += length;
     if (r->exchange == REFUSED)
         buf_add(&r->refusal, bytes, length);
@@ -353,7 +352,6 @@ static void end_page(struct reflector *r, uint64_t now_ms)
     struct error err = {0};
 
     if (kube_list_reader_finish(r->reader, &meta, &err) < 0) {
-        r->counters.unreadable++;
         reflector_fail(r, LISTING, now_ms, "list of %s: %s", reflector_resource(r), err.text);
         return;
     }

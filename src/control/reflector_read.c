@@ -12,9 +12,8 @@ void reflector_take_item(void *ctx, struct kube_object *object)
 {
     struct reflector *r = ctx;
 
-    if (kube_object_meta(object)->name[0] == '\0')
-        r->counters.unreadable++;
-    else
+    /* One without a name could never be changed or removed again. */
+    if (kube_object_meta(object)->name[0] != '\0')
         r->options.sink.item(r->options.sink.ctx, object);
 }
 
@@ -26,7 +25,6 @@ void reflector_read_list(struct reflector *r, const char *bytes, size_t length, 
         reflector_fail(r, LISTING, now_ms, "list of %s: a page is longer than %u MiB",
                        reflector_resource(r), PAGE_MAX_BYTES >> 20);
     } else if (kube_list_reader_feed(r->reader, bytes, length, &err) < 0) {
-        r->counters.unreadable++;
         reflector_fail(r, LISTING, now_ms, "list of %s: %s", reflector_resource(r), err.text);
     }
 }
@@ -52,7 +50,6 @@ static void end_streamed_list(struct reflector *r, const char *version)
 {
     reflector_commit_list(r, xstrdup(version));
     r->stage = WATCHING;
-    r->counters.watches++;
 }
 
 static void take_listed_object(struct reflector *r, struct kube_event *event, uint64_t now_ms)
@@ -74,9 +71,7 @@ static void take_object(struct reflector *r, struct kube_event *event)
     /* Taken before the sink, which may move the strings away. */
     AUTO_FREE char *version = xstrdup(meta->resource_version);
 
-    if (event->type == KUBE_BOOKMARK) {
-        r->counters.bookmarks++;
-    } else {
+    if (event->type != KUBE_BOOKMARK) {
         r->counters.events++;
         (event->type == KUBE_DELETED ? sink->remove : sink->upsert)(sink->ctx, &event->object);
     }
@@ -95,7 +90,6 @@ static void take_event(struct reflector *r, struct kube_event *event, uint64_t n
     case KUBE_MODIFIED:
     case KUBE_DELETED:
         if (kube_object_meta(&event->object)->name[0] == '\0') {
-            r->counters.unreadable++;
             reflector_fail(r, LISTING, now_ms, "watch of %s: an event without a name",
                            reflector_resource(r));
             return;
@@ -111,10 +105,8 @@ static void take_event(struct reflector *r, struct kube_event *event, uint64_t n
         take_error(r, &event->status, now_ms);
         return;
     case KUBE_EVENT_OTHER:
-        r->counters.unreadable++;
-        break;
+        return;
     }
-    r->counters.last_event_ms = now_ms;
 }
 
 static void read_event(struct reflector *r, const char *line, size_t length, uint64_t now_ms)
@@ -123,7 +115,6 @@ static void read_event(struct reflector *r, const char *line, size_t length, uin
     struct error err = {0};
 
     if (kube_json_read_event(r->options.kind, line, length, &event, &err) < 0) {
-        r->counters.unreadable++;
         reflector_fail(r, LISTING, now_ms, "watch of %s: an unreadable event: %s",
                        reflector_resource(r), err.text);
         return;
@@ -141,7 +132,6 @@ void reflector_read_watch(struct reflector *r, const char *bytes, size_t length,
                                                                &line_length)) == WATCH_LINE)
         read_event(r, line, line_length, now_ms);
     if (step == WATCH_TOO_LONG) {
-        r->counters.unreadable++;
         reflector_fail(r, LISTING, now_ms, "watch of %s: an event is longer than %u MiB",
                        reflector_resource(r), EVENT_MAX_BYTES >> 20);
     }

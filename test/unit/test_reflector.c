@@ -295,7 +295,7 @@ static void test_reflector__lives_through_random_histories(void **state)
         buf_reset(&story->told);
     }
     assert_true(sent > 10000);
-    assert_true(counters(story)->lists > 100 && counters(story)->watches > 100);
+    assert_true(counters(story)->lists > 100 && counters(story)->events > 100);
 }
 
 int main(void)

@@ -32,7 +32,7 @@ struct binder *binder_new(size_t jobs_max, uint64_t seed)
 
     assert(jobs_max > 0);
     binder->attempts = xcalloc(2 * jobs_max, sizeof *binder->attempts);
-    binder->jobs_max = binder->settling_max = jobs_max;
+    binder->jobs_max = jobs_max;
     binder->permitted_until_ms = UINT64_MAX;
     binder->jitter.state = seed;
     binder->path = buf_with_max(PATH_MAX_BYTES);
@@ -105,7 +105,7 @@ static void settle(struct binder *binder, struct attempt *attempt, const char *t
     char copy[ERROR_TEXT_MAX];
 
     snprintf(copy, sizeof copy, "%s", text);
-    if (binder->settling_count == binder->settling_max) {
+    if (binder->settling_count == binder->jobs_max) {
         binder_finish(binder, attempt, BIND_UNCLEAR, copy);
         return;
     }

@@ -33,8 +33,8 @@ struct attempt {
 struct binder {
     struct attempt *attempts; /* order of submission */
     size_t attempt_count;
-    size_t settling_count;         /* of these */
-    size_t jobs_max, settling_max; /* they have places of their own */
+    size_t settling_count; /* of these */
+    size_t jobs_max;       /* not done; as many may be settling beside them */
     uint64_t last_id;
     uint64_t permitted_until_ms;
     struct jitter jitter;

@@ -86,10 +86,9 @@ enum kube_event_type {
 
 /* metav1.Status: the body of a failed call and of an ERROR event. */
 struct kube_status {
-    int code;          /* HTTP-like, 0 when absent */
-    char reason[64];   /* "Expired", "Conflict", ...; may be cut */
-    char message[384]; /* may be cut */
-    char details_kind[64];
+    int code;                /* HTTP-like, 0 when absent */
+    char reason[64];         /* "Expired", "Conflict", ...; may be cut */
+    char message[384];       /* may be cut */
     char cause[64];          /* the reason of the last of the details' causes; may be cut */
     int retry_after_seconds; /* 0 when absent */
 };

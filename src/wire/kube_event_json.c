@@ -28,7 +28,7 @@ static void clear_event_reading(struct event_reading *reading)
 
 /* --- Status ---------------------------------------------------------------------------------- */
 
-enum { TEXT_REASON, TEXT_MESSAGE, TEXT_DETAILS_KIND, TEXT_CAUSE };
+enum { TEXT_REASON, TEXT_MESSAGE, TEXT_CAUSE };
 
 static const struct {
     size_t offset, size;
@@ -37,8 +37,6 @@ static const struct {
                      sizeof(((struct kube_status *)0)->reason)},
     [TEXT_MESSAGE] = {offsetof(struct kube_status, message),
                       sizeof(((struct kube_status *)0)->message)},
-    [TEXT_DETAILS_KIND] = {offsetof(struct kube_status, details_kind),
-                           sizeof(((struct kube_status *)0)->details_kind)},
     [TEXT_CAUSE] = {offsetof(struct kube_status, cause), sizeof(((struct kube_status *)0)->cause)},
 };
 
@@ -80,7 +78,6 @@ static const struct json_field cause_shape[] = {{.key = "reason", TEXT(TEXT_CAUS
 static const struct json_field causes_shape[] = {{.key = JSON_ELEMENT, .shape = cause_shape}, {0}};
 
 static const struct json_field details_shape[] = {
-    {.key = "kind", TEXT(TEXT_DETAILS_KIND)},
     {.key = "causes", .shape = causes_shape},
     {.key = "retryAfterSeconds", NUMBER(retry_after_seconds)},
     {0},

@@ -11,21 +11,16 @@
 #define TOPOFIT_ERROR_H
 
 /* What a caller may want to branch on: an HTTP status, an exit code, a retry. */
-#define ERROR_CODES(X) \
-    X(INVALID, "invalid")     /* the input is wrong: reject it, do not retry */ \
-    X(LIMIT, "limit")         /* the input is too big or too many */ \
-    X(NOT_FOUND, "not found") /* no such object */ \
-    X(CONFLICT, "conflict")   /* the state moved on: look again, then retry */ \
-    X(DENIED, "denied")       /* credentials or rights are missing */ \
-    X(TIMEOUT, "timeout")     /* no answer in time: back off, then retry */ \
-    X(IO, "i/o")              /* the connection or the file failed: back off, then retry */ \
-    X(BUSY, "busy")           /* too much work in flight: the caller may ask again */
-
 enum error_code {
     ERR_NONE = 0,
-#define X(name, text) ERR_##name,
-    ERROR_CODES(X)
-#undef X
+    ERR_INVALID,   /* the input is wrong: reject it, do not retry */
+    ERR_LIMIT,     /* the input is too big or too many */
+    ERR_NOT_FOUND, /* no such object */
+    ERR_CONFLICT,  /* the state moved on: look again, then retry */
+    ERR_DENIED,    /* credentials or rights are missing */
+    ERR_TIMEOUT,   /* no answer in time: back off, then retry */
+    ERR_IO,        /* the connection or the file failed: back off, then retry */
+    ERR_BUSY,      /* too much work in flight: the caller may ask again */
 };
 
 #define ERROR_TEXT_MAX 480
@@ -54,8 +49,5 @@ int error_wrap(struct error *err, const char *format, ...) __attribute__((format
 
 /* Forget a failure that was dealt with, so that err can be used again. */
 void error_clear(struct error *err);
-
-/* The name of a code for people and metrics; "none" for ERR_NONE. Static storage. */
-const char *error_name(enum error_code code);
 
 #endif

@@ -40,17 +40,3 @@ void error_clear(struct error *err)
     err->code = ERR_NONE;
     err->text[0] = '\0';
 }
-
-const char *error_name(enum error_code code)
-{
-    switch (code) {
-    case ERR_NONE:
-        return "none";
-#define X(name, text) \
-    case ERR_##name: \
-        return text;
-        ERROR_CODES(X)
-#undef X
-    }
-    return "none";
-}

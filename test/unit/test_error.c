@@ -50,15 +50,6 @@ static void test_error_clear__makes_it_usable_again(void **state)
     assert_string_equal(err.text, "second");
 }
 
-static void test_error_name__names_every_code(void **state)
-{
-    (void)state;
-    assert_string_equal(error_name(ERR_NONE), "none");
-#define X(name, text) assert_string_equal(error_name(ERR_##name), text);
-    ERROR_CODES(X)
-#undef X
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -66,7 +57,6 @@ int main(void)
         cmocka_unit_test(test_error_wrap__puts_context_in_front_and_keeps_the_code),
         cmocka_unit_test(test_error__cuts_long_texts),
         cmocka_unit_test(test_error_clear__makes_it_usable_again),
-        cmocka_unit_test(test_error_name__names_every_code),
     };
 
     return cmocka_run_group_tests_name("error", tests, NULL, NULL);

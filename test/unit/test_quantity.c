@@ -34,7 +34,7 @@ static void assert_bad(parser parse, const struct bad *cases, size_t count)
         uint64_t got = 12345;
 
         if (parse(cases[i].text, &got, &err) != -(int)cases[i].want)
-            fail_msg("\"%s\" gives %s", cases[i].text, error_name(err.code));
+            fail_msg("\"%s\" gives %s", cases[i].text, err.text);
         assert_int_equal(got, 12345);
     }
 }

@@ -24,7 +24,8 @@
 
 /*
  * Where the objects go. An object is the callee's to read or to move things out of, and is cleared
- * afterwards. Calls come from within reflector_on_*; they must not call the reflector back.
+ * afterwards. Calls come from within reflector_next (begin alone) and reflector_on_*; they must not
+ * call the reflector back.
  */
 struct reflector_sink {
     void *ctx;

@@ -14,17 +14,17 @@
 #define PAGE_LIMIT 500                /* objects on a page of a list */
 #define REFUSAL_MAX_BYTES (64u << 10) /* of the body that explains a failure */
 #define PATH_MAX_BYTES (64u << 10)
-#define LIST_PAGES_MAX 2000u     /* a million objects */
-#define LIST_MAX_MS 600000u      /* from the first page to the last, however it drips */
-#define ANSWER_WAIT_MS 60000u    /* for a status, and between bytes of a list */
-#define STREAM_SILENCE_MS 1000u /* a server that does not know streamed lists may just be silent */
+#define LIST_PAGES_MAX 2000u    /* a million objects */
+#define LIST_MAX_MS 600000u     /* from the first page to the last, however it drips */
+#define ANSWER_WAIT_MS 60000u   /* for a status, and between bytes of a list */
+#define STREAM_SILENCE_MS 1000u /* of a server that does not know streamed lists */
 #define STREAM_MAX_MS 30000u
 #define WATCH_SILENCE_MS 150000u /* bookmarks come about once a minute */
 #define WATCH_SHORT_MS 1000u     /* a watch without events that ends sooner is a failure */
 #define WATCH_OVERTIME_MS 30000u /* beyond the time the server was given */
 #define WATCH_MIN_S 300u
 #define WATCH_MAX_S 600u
-#define STREAMS_BROKEN_MAX 2u /* then pages are tried */
+#define STREAMS_BROKEN_MAX 2u       /* then pages are tried */
 #define NO_ANSWER_WAIT_MAX_MS 1000u /* to ask whether a server is back costs it nothing */
 
 static const struct backoff_limits RETRY_LIMITS = {800, 30000, 120000};
@@ -79,17 +79,16 @@ static bool may_stream(const struct reflector *r)
            r->streams_broken < STREAMS_BROKEN_MAX;
 }
 
-/* The next request goes out at send_at_ms; one that is still in flight is dropped. */
-void reflector_go_to(struct reflector *r, enum stage stage, uint64_t send_at_ms)
+void reflector_go_on(struct reflector *r, enum way way, uint64_t send_at_ms)
 {
-    if (stage != WATCHING) {
-        stage = may_stream(r) ? STREAMING : LISTING;
+    r->stage = WATCHING;
+    if (way == LIST_ANEW) {
+        r->stage = may_stream(r) ? STREAMING : LISTING;
         replace_text(&r->continue_token, NULL);
         replace_text(&r->list_version, NULL);
     }
     kube_list_reader_free(r->reader);
     r->reader = NULL;
-    r->stage = stage;
     r->send_at_ms = send_at_ms;
     r->exchange = r->exchange == IDLE ? IDLE : CANCELLING;
 }
@@ -97,7 +96,7 @@ void reflector_go_to(struct reflector *r, enum stage stage, uint64_t send_at_ms)
 void reflector_list_in_pages(struct reflector *r, uint64_t now_ms)
 {
     r->streams_broken = STREAMS_BROKEN_MAX;
-    reflector_go_to(r, LISTING, now_ms);
+    reflector_go_on(r, LIST_ANEW, now_ms);
 }
 
 void reflector_prove(struct reflector *r)
@@ -106,8 +105,7 @@ void reflector_prove(struct reflector *r)
     r->problem[0] = '\0';
 }
 
-/* Something went wrong: wait, then go on with `stage`. */
-__attribute__((format(printf, 4, 5))) void reflector_fail(struct reflector *r, enum stage stage,
+__attribute__((format(printf, 4, 5))) void reflector_fail(struct reflector *r, enum way way,
                                                           uint64_t now_ms, const char *format, ...)
 {
     uint64_t wait_ms = backoff_next_ms(&r->backoff, now_ms);
@@ -125,9 +123,9 @@ __attribute__((format(printf, 4, 5))) void reflector_fail(struct reflector *r, e
     r->counters.errors++;
     if (r->stage == STREAMING)
         r->streams_broken++;
-    if (r->stage == WATCHING && stage != WATCHING)
+    if (r->stage == WATCHING && way == LIST_ANEW)
         r->counters.relists++;
-    reflector_go_to(r, stage, now_ms + (wait_ms > asked_ms ? wait_ms : asked_ms));
+    reflector_go_on(r, way, now_ms + (wait_ms > asked_ms ? wait_ms : asked_ms));
 }
 
 /* A watch that did something may be replaced at once; otherwise that could become a hot loop. */
@@ -140,11 +138,11 @@ static bool watch_was_useful(const struct reflector *r, uint64_t now_ms)
 void reflector_lose_position(struct reflector *r, uint64_t now_ms, const char *message)
 {
     if (!watch_was_useful(r, now_ms)) {
-        reflector_fail(r, LISTING, now_ms, "watch of %s: %s", reflector_resource(r), message);
+        reflector_fail(r, LIST_ANEW, now_ms, "watch of %s: %s", reflector_resource(r), message);
         return;
     }
     r->counters.relists++;
-    reflector_go_to(r, LISTING, now_ms);
+    reflector_go_on(r, LIST_ANEW, now_ms);
 }
 
 void reflector_relist(struct reflector *r, uint64_t now_ms)
@@ -154,7 +152,7 @@ void reflector_relist(struct reflector *r, uint64_t now_ms)
 
     if (r->stage == WATCHING)
         r->counters.relists++;
-    reflector_go_to(r, LISTING, waits ? r->send_at_ms : now_ms);
+    reflector_go_on(r, LIST_ANEW, waits ? r->send_at_ms : now_ms);
 }
 
 uint64_t reflector_lists_done(const struct reflector *r)
@@ -218,7 +216,7 @@ static void start(struct reflector *r, uint64_t now_ms, struct reflector_wish *o
     else
         start_watch(r, now_ms);
     if (r->path.overflowed) {
-        reflector_fail(r, LISTING, now_ms, "%s: the position is longer than %u bytes",
+        reflector_fail(r, LIST_ANEW, now_ms, "%s: the position is longer than %u bytes",
                        reflector_resource(r), PATH_MAX_BYTES);
         out->wait_until_ms = r->send_at_ms;
         return;
@@ -259,18 +257,18 @@ static void watch_the_clock(struct reflector *r, uint64_t now_ms)
 
     if (r->stage != WATCHING && now_ms - r->list_began_ms >= LIST_MAX_MS) {
         r->last_was_lost = true;
-        reflector_fail(r, LISTING, now_ms, "list of %s: not complete after %u s",
+        reflector_fail(r, LIST_ANEW, now_ms, "list of %s: not complete after %u s",
                        reflector_resource(r), LIST_MAX_MS / 1000);
     } else if (is_no_streamed_list(r, now_ms)) {
         reflector_list_in_pages(r, now_ms);
     } else if (now_ms - r->heard_ms >= patience) {
         r->counters.stalls++;
         r->last_was_lost = true;
-        reflector_fail(r, position_holds ? WATCHING : LISTING, now_ms, "%s of %s: no byte for %u s",
-                       r->stage == WATCHING ? "watch" : "list", reflector_resource(r),
-                       (unsigned)(patience / 1000));
+        reflector_fail(r, position_holds ? WATCH_ON : LIST_ANEW, now_ms,
+                       "%s of %s: no byte for %u s", r->stage == WATCHING ? "watch" : "list",
+                       reflector_resource(r), (unsigned)(patience / 1000));
     } else if (r->stage == WATCHING && now_ms >= r->end_by_ms) {
-        reflector_go_to(r, WATCHING, now_ms);
+        reflector_go_on(r, WATCH_ON, now_ms);
     } else if (is_on_probation(r) && watch_was_useful(r, now_ms)) {
         reflector_prove(r);
     }
@@ -352,17 +350,17 @@ static void end_page(struct reflector *r, uint64_t now_ms)
     struct error err = {0};
 
     if (kube_list_reader_finish(r->reader, &meta, &err) < 0) {
-        reflector_fail(r, LISTING, now_ms, "list of %s: %s", reflector_resource(r), err.text);
+        reflector_fail(r, LIST_ANEW, now_ms, "list of %s: %s", reflector_resource(r), err.text);
         return;
     }
     if (r->list_version == NULL)
         r->list_version = steal_ptr(&meta.resource_version);
     if (meta.continue_token[0] == '\0') {
         reflector_commit_list(r, steal_ptr(&r->list_version));
-        reflector_go_to(r, WATCHING, now_ms);
+        reflector_go_on(r, WATCH_ON, now_ms);
     } else if (r->pages >= LIST_PAGES_MAX ||
                (r->continue_token != NULL && strcmp(r->continue_token, meta.continue_token) == 0)) {
-        reflector_fail(r, LISTING, now_ms, "list of %s: the pages do not end",
+        reflector_fail(r, LIST_ANEW, now_ms, "list of %s: the pages do not end",
                        reflector_resource(r));
     } else {
         replace_text(&r->continue_token, meta.continue_token);
@@ -373,12 +371,12 @@ static void end_page(struct reflector *r, uint64_t now_ms)
 static void end_watch(struct reflector *r, uint64_t now_ms)
 {
     if (r->stage == STREAMING)
-        reflector_fail(r, LISTING, now_ms, "list of %s: the stream ended before its last object",
+        reflector_fail(r, LIST_ANEW, now_ms, "list of %s: the stream ended before its last object",
                        reflector_resource(r));
     else if (watch_was_useful(r, now_ms))
-        reflector_go_to(r, WATCHING, now_ms);
+        reflector_go_on(r, WATCH_ON, now_ms);
     else
-        reflector_fail(r, WATCHING, now_ms, "watch of %s: ended at once, without an event",
+        reflector_fail(r, WATCH_ON, now_ms, "watch of %s: ended at once, without an event",
                        reflector_resource(r));
 }
 
@@ -418,7 +416,7 @@ static bool take_stream_refusal(struct reflector *r, uint64_t now_ms)
     if (r->stage != STREAMING || (r->status != 422 && r->status != 400))
         return false;
     r->streams_refused = true;
-    reflector_go_to(r, LISTING, now_ms);
+    reflector_go_on(r, LIST_ANEW, now_ms);
     return true;
 }
 
@@ -436,9 +434,9 @@ static void end_refused(struct reflector *r, uint64_t now_ms)
         reflector_lose_position(r, now_ms, status.message);
     } else if (r->status == 410 && r->continue_token != NULL) {
         r->one_page = true;
-        reflector_go_to(r, LISTING, now_ms);
+        reflector_go_on(r, LIST_ANEW, now_ms);
     } else {
-        reflector_fail(r, keeps_position(r, &status) ? WATCHING : LISTING, now_ms,
+        reflector_fail(r, keeps_position(r, &status) ? WATCH_ON : LIST_ANEW, now_ms,
                        "%s of %s: HTTP %d: %s%s", is_watch ? "watch" : "list",
                        reflector_resource(r), r->status, status.message, advice(r->status));
     }
@@ -450,9 +448,9 @@ static void end_broken(struct reflector *r, enum exchange was, const char *why, 
 
     r->last_was_lost = true;
     if (is_watch && was == READING && watch_was_useful(r, now_ms))
-        reflector_go_to(r, WATCHING, now_ms);
+        reflector_go_on(r, WATCH_ON, now_ms);
     else
-        reflector_fail(r, is_watch ? WATCHING : LISTING, now_ms, "%s of %s: %s",
+        reflector_fail(r, is_watch ? WATCH_ON : LIST_ANEW, now_ms, "%s of %s: %s",
                        is_watch ? "watch" : "list", reflector_resource(r), why);
 }
 

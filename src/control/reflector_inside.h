@@ -19,6 +19,12 @@ enum stage {
     WATCHING,
 };
 
+/* How to go on. */
+enum way {
+    LIST_ANEW, /* from the beginning: as a stream where the server can, else in pages */
+    WATCH_ON,  /* from the position that the copy stands at */
+};
+
 enum exchange {
     IDLE = 0,   /* nothing in flight; the next request goes out at send_at_ms */
     SENT,       /* no status yet */
@@ -67,8 +73,8 @@ struct reflector {
 /* "nodes" or "pods". */
 const char *reflector_resource(const struct reflector *reflector);
 
-/* Go on with `stage` at send_at_ms; a request that is still in flight is dropped. */
-void reflector_go_to(struct reflector *reflector, enum stage stage, uint64_t send_at_ms);
+/* The next request goes out at send_at_ms; one that is still in flight is dropped. */
+void reflector_go_on(struct reflector *reflector, enum way way, uint64_t send_at_ms);
 
 /*
  * What came is no streamed list, but may be a watch of a server that does not know the question:
@@ -82,9 +88,9 @@ void reflector_commit_list(struct reflector *reflector, char *steal_version);
 /* A list or a watch came to something: what failed before is over. */
 void reflector_prove(struct reflector *reflector);
 
-/* Something went wrong, the text says what: wait, then go on with `stage`. */
-void reflector_fail(struct reflector *reflector, enum stage stage, uint64_t now_ms,
-                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Something went wrong, the text says what: wait, then go on. */
+void reflector_fail(struct reflector *reflector, enum way way, uint64_t now_ms, const char *format,
+                    ...) __attribute__((format(printf, 4, 5)));
 
 /* The watch position is too old: list, at once if the watch was of any use before. */
 void reflector_lose_position(struct reflector *reflector, uint64_t now_ms, const char *message);

@@ -22,10 +22,10 @@ void reflector_read_list(struct reflector *r, const char *bytes, size_t length, 
     struct error err = {0};
 
     if (r->body_bytes > PAGE_MAX_BYTES) {
-        reflector_fail(r, LISTING, now_ms, "list of %s: a page is longer than %u MiB",
+        reflector_fail(r, LIST_ANEW, now_ms, "list of %s: a page is longer than %u MiB",
                        reflector_resource(r), PAGE_MAX_BYTES >> 20);
     } else if (kube_list_reader_feed(r->reader, bytes, length, &err) < 0) {
-        reflector_fail(r, LISTING, now_ms, "list of %s: %s", reflector_resource(r), err.text);
+        reflector_fail(r, LIST_ANEW, now_ms, "list of %s: %s", reflector_resource(r), err.text);
     }
 }
 
@@ -40,7 +40,7 @@ static void take_error(struct reflector *r, const struct kube_status *status, ui
     }
     if (status->retry_after_seconds > 0)
         r->retry_after_s = (unsigned)status->retry_after_seconds;
-    reflector_fail(r, status->code == 429 && r->stage == WATCHING ? WATCHING : LISTING, now_ms,
+    reflector_fail(r, status->code == 429 && r->stage == WATCHING ? WATCH_ON : LIST_ANEW, now_ms,
                    "watch of %s: %d %s: %s", reflector_resource(r), status->code, status->reason,
                    status->message);
 }
@@ -90,7 +90,7 @@ static void take_event(struct reflector *r, struct kube_event *event, uint64_t n
     case KUBE_MODIFIED:
     case KUBE_DELETED:
         if (kube_object_meta(&event->object)->name[0] == '\0') {
-            reflector_fail(r, LISTING, now_ms, "watch of %s: an event without a name",
+            reflector_fail(r, LIST_ANEW, now_ms, "watch of %s: an event without a name",
                            reflector_resource(r));
             return;
         }
@@ -115,7 +115,7 @@ static void read_event(struct reflector *r, const char *line, size_t length, uin
     struct error err = {0};
 
     if (kube_json_read_event(r->options.kind, line, length, &event, &err) < 0) {
-        reflector_fail(r, LISTING, now_ms, "watch of %s: an unreadable event: %s",
+        reflector_fail(r, LIST_ANEW, now_ms, "watch of %s: an unreadable event: %s",
                        reflector_resource(r), err.text);
         return;
     }
@@ -132,7 +132,7 @@ void reflector_read_watch(struct reflector *r, const char *bytes, size_t length,
                                                                &line_length)) == WATCH_LINE)
         read_event(r, line, line_length, now_ms);
     if (step == WATCH_TOO_LONG) {
-        reflector_fail(r, LISTING, now_ms, "watch of %s: an event is longer than %u MiB",
+        reflector_fail(r, LIST_ANEW, now_ms, "watch of %s: an event is longer than %u MiB",
                        reflector_resource(r), EVENT_MAX_BYTES >> 20);
     }
 }

@@ -5,6 +5,7 @@
 #include "daemon_inside.h"
 #include "daemon_kube.h"
 #include "daemon_metrics.h"
+#include "daemon_observer.h"
 #include "daemon_tls.h"
 #include "topofit/clock.h"
 #include "topofit/file.h"

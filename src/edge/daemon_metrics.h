@@ -8,9 +8,6 @@
 #include "daemon_inside.h"
 #include "topofit/metrics.h"
 
-/* Counts filter answers and bind ends. */
-struct observer daemon_observer(struct daemon *daemon);
-
 /* The whole answer to GET /metrics. */
 void daemon_render_metrics(struct daemon *daemon, struct buf *out);
 

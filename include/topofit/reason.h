@@ -3,9 +3,9 @@
  * reason - why a node or a device is no candidate. A closed list; adding one is adding a row.
  *
  * Texts are constant: kube-scheduler counts nodes by equal text and retries a pod at once when its
- * text changes, so numbers never go here but into the decision record (verdict.h). `curable` says
- * whether evicting pods could cure it. Each row has an anchor in docs/reference/reasons.md, which
- * a test holds.
+ * text changes, so numbers never go here but into struct verdict (plan.h). `curable` says whether
+ * evicting pods could cure it. Each row has an anchor in docs/reference/reasons.md, which a test
+ * holds.
  */
 #ifndef TOPOFIT_REASON_H
 #define TOPOFIT_REASON_H

@@ -20,7 +20,7 @@ struct attempt {
     uint64_t send_at_ms; /* POST_WANTED, GET_WANTED */
     unsigned posts;
     bool in_doubt;       /* a Binding was sent, and how the server took it is not known */
-    bool is_unexplained; /* a conflict was answered, and no look has told since what it is */
+    bool is_unexplained; /* an answer left open how the pod stands, and no look has told since */
     bool last_was_lost;
     bool is_outdated; /* planned before a time in which others could bind */
     bool is_settling; /* the job is done and unclear; only looks go on */

@@ -31,7 +31,7 @@ uint64_t clock_cpu_us(void)
     return read_us(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-struct timespec clock_monotonic_after(uint64_t wait_ms)
+struct timespec clock_wait_end(uint64_t wait_ms)
 {
     uint64_t at_us = read_us(CLOCK_MONOTONIC) + wait_ms * 1000; /* what condition variables take */
 

@@ -139,7 +139,7 @@ static struct timespec next_look(uint64_t limit_ms)
         wait_ms = LOOK_MIN_MS;
     if (wait_ms > LOOK_MAX_MS)
         wait_ms = LOOK_MAX_MS;
-    return clock_monotonic_after(wait_ms);
+    return clock_wait_end(wait_ms);
 }
 
 static void *watch(void *argument)

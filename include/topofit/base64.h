@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base64 - the standard alphabet of RFC 4648, as in kubeconfigs and HTTP. */
+/*
+ * base64 - the standard alphabet of RFC 4648, as in kubeconfigs and HTTP. No I/O and no state: from
+ * any thread.
+ */
 #ifndef TOPOFIT_BASE64_H
 #define TOPOFIT_BASE64_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * explain - what would happen to a pod now, on every node, without doing it.
+ *
+ * From any thread: it works on a snapshot of its own.
  */
 #ifndef TOPOFIT_EXPLAIN_H
 #define TOPOFIT_EXPLAIN_H
@@ -16,8 +18,9 @@
  * Explain one pod: nodes that could take it, best first, with the devices it would get; then the
  * others with the reason.
  *
- * out     a JSON document or a table.
- * return  how many nodes could take it.
+ * extender  borrowed for the call, as the pod.
+ * out       a JSON document or a table is appended.
+ * return    how many nodes could take it.
  */
 size_t explain_pod(struct extender *extender, const struct kube_pod *pod, struct moment now,
                    enum view_format format, struct buf *out);

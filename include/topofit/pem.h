@@ -3,7 +3,7 @@
  * pem - are these texts certificates and keys that can be used?
  *
  * Asked before a working set is given up for a new one. No I/O; built on GnuTLS. It answers for the
- * form, not for trust or dates.
+ * form, not for trust or dates. Texts end with NUL and are not kept; from any thread.
  */
 #ifndef TOPOFIT_PEM_H
 #define TOPOFIT_PEM_H

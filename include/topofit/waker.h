@@ -33,7 +33,14 @@ struct waker_counters {
 };
 
 struct waker;
+
+/*
+ * cluster  borrowed for the waker's life, as history.
+ * seed     of the waits after failures.
+ */
 struct waker *waker_new(struct cluster *cluster, struct history *history, uint64_t seed);
+
+/* What it wanted to do is forgotten. NULL is fine. */
 void waker_free(struct waker *waker);
 
 /* As those of the binder. */
@@ -44,8 +51,10 @@ void waker_on_answer(struct waker *waker, uint64_t id, const struct api_answer *
 void waker_on_loss(struct waker *waker, uint64_t id, bool was_sent, const char *why,
                    uint64_t now_ms);
 
-/* What is wrong and what to do, "" when all is well. Borrowed. */
+/* What is wrong and what to do, "" when all is well. Borrowed; changes with every call. */
 const char *waker_problem(const struct waker *waker);
+
+/* Borrowed; changes with every call. */
 const struct waker_counters *waker_counters(const struct waker *waker);
 
 #endif

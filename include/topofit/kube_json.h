@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "topofit/bind_job.h"
 #include "topofit/buf.h"
 #include "topofit/error.h"
 #include "topofit/json.h"
@@ -114,8 +115,6 @@ int kube_json_read_status(const char *bytes, size_t length, struct kube_status *
  * A v1 Binding with the pod's uid and annotations; one write binds and records.
  * source: Kubernetes API reference, Binding v1 core
  */
-void kube_json_write_binding(struct buf *out, const char *namespace, const char *name,
-                             const char *uid, const char *node,
-                             const struct kube_pairs *annotations);
+void kube_json_write_binding(struct buf *out, const struct bind_job *job);
 
 #endif

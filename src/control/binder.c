@@ -172,17 +172,6 @@ void binder_free(struct binder *binder)
 
 /* --- submitting ------------------------------------------------------------------------------ */
 
-static void write_body(const struct bind_job *job, struct buf *out)
-{
-    struct kube_pairs pairs = {.count = job->annotation_count};
-    AUTO_FREE struct kube_pair *items = xcalloc(job->annotation_count + 1, sizeof *items);
-
-    for (size_t i = 0; i < job->annotation_count; i++)
-        items[i] = (struct kube_pair){job->annotations[i].key, job->annotations[i].value};
-    pairs.items = items;
-    kube_json_write_binding(out, job->namespace, job->name, job->uid, job->node, &pairs);
-}
-
 static int check_names(const struct bind_job *job, struct error *err)
 {
     if (!kube_path_is_name(job->namespace) || !kube_path_is_name(job->name))
@@ -226,7 +215,7 @@ int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t no
     if (check_names(steal_job, err) < 0)
         return -(int)err->code;
     attempt.body = buf_with_max(BINDER_BODY_MAX_BYTES);
-    write_body(steal_job, &attempt.body);
+    kube_json_write_binding(&attempt.body, steal_job);
     if (attempt.body.overflowed) {
         buf_clear(&attempt.body);
         return error_set(err, ERR_LIMIT, "pod %s/%s: the annotations are longer than %u bytes",

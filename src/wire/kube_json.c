@@ -54,22 +54,20 @@ static void write_member(struct buf *out, const char *opening, const char *text)
     buf_add_json_string(out, text);
 }
 
-void kube_json_write_binding(struct buf *out, const char *namespace, const char *name,
-                             const char *uid, const char *node,
-                             const struct kube_pairs *annotations)
+void kube_json_write_binding(struct buf *out, const struct bind_job *job)
 {
     buf_add_text(out, "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{");
-    write_member(out, "\"name\":", name);
-    write_member(out, ",\"namespace\":", namespace);
-    write_member(out, ",\"uid\":", uid);
+    write_member(out, "\"name\":", job->name);
+    write_member(out, ",\"namespace\":", job->namespace);
+    write_member(out, ",\"uid\":", job->uid);
     buf_add_text(out, ",\"annotations\":{");
-    for (size_t i = 0; i < annotations->count; i++) {
+    for (size_t i = 0; i < job->annotation_count; i++) {
         if (i > 0)
             buf_add_byte(out, ',');
-        buf_add_json_string(out, annotations->items[i].key);
-        write_member(out, ":", annotations->items[i].value);
+        buf_add_json_string(out, job->annotations[i].key);
+        write_member(out, ":", job->annotations[i].value);
     }
     buf_add_text(out, "}},\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\"");
-    write_member(out, ",\"name\":", node);
+    write_member(out, ",\"name\":", job->node);
     buf_add_text(out, "}}");
 }

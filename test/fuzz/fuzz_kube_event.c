@@ -12,12 +12,17 @@ static void write_binding(void *ctx, struct kube_object *object)
 {
     static const struct json_field nothing[] = {{0}};
     const struct kube_meta *meta = kube_object_meta(object);
+    struct bind_job *job = bind_job_new(meta->namespace, meta->name, meta->uid, "n");
     AUTO(buf_clear) struct buf out = buf_with_max(64 << 20);
     struct error err = {0};
 
     (void)ctx;
     assert(object->kind == KUBE_NODE || object->pod.container_count <= REQUEST_CONTAINERS_MAX);
-    kube_json_write_binding(&out, meta->namespace, meta->name, meta->uid, "n", &meta->annotations);
+    for (size_t i = 0; i < meta->annotations.count; i++)
+        bind_job_add_annotation(job, meta->annotations.items[i].key,
+                                meta->annotations.items[i].value);
+    kube_json_write_binding(&out, job);
+    bind_job_free(job);
     assert(json_read(nothing, NULL, out.data, out.length, &err) == 0);
 }
 

@@ -109,13 +109,14 @@ static void test_kube_object_init__makes_an_empty_object_of_a_kind(void **state)
 
 static void test_kube_json_write_binding__says_pod_uid_node_and_annotations(void **state)
 {
-    AUTO(kube_pairs_clear) struct kube_pairs annotations = {0};
+    struct bind_job *job = bind_job_new("ns", "p", "u-1", "n1");
     AUTO(buf_clear) struct buf out = buf_with_max(10000);
 
     (void)state;
-    kube_pairs_add(&annotations, "topofit.io/allocation", "{\"version\":1}");
-    kube_pairs_add(&annotations, "b", "line\nbreak");
-    kube_json_write_binding(&out, "ns", "p", "u-1", "n1", &annotations);
+    bind_job_add_annotation(job, "topofit.io/allocation", "{\"version\":1}");
+    bind_job_add_annotation(job, "b", "line\nbreak");
+    kube_json_write_binding(&out, job);
+    bind_job_free(job);
     assert_string_equal(buf_text(&out),
                         "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"p\","
                         "\"namespace\":\"ns\",\"uid\":\"u-1\",\"annotations\":{"
@@ -126,10 +127,12 @@ static void test_kube_json_write_binding__says_pod_uid_node_and_annotations(void
 
 static void test_kube_json_write_binding__takes_no_annotations(void **state)
 {
+    struct bind_job *job = bind_job_new("ns", "p", "u", "n");
     AUTO(buf_clear) struct buf out = buf_with_max(10000);
 
     (void)state;
-    kube_json_write_binding(&out, "ns", "p", "u", "n", &(struct kube_pairs){0});
+    kube_json_write_binding(&out, job);
+    bind_job_free(job);
     assert_contains(buf_text(&out), "\"annotations\":{}}");
 }
 

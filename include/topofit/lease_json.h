@@ -27,7 +27,7 @@
 struct lease_record {
     struct kube_meta meta;
     char *holder;         /* "" when nobody holds it */
-    char *wanted_by;      /* the annotation; writing takes it from here alone */
+    char *wanted_by;      /* the annotation */
     long long duration_s; /* as written, may be absurd; 0 when absent */
     char *acquire_time, *renew_time;
     long long transitions; /* 0 when absent */
@@ -45,6 +45,20 @@ void lease_record_clear(struct lease_record *record);
  */
 int lease_json_read(const char *bytes, size_t length, struct lease_record *out, struct error *err);
 
+/* A Lease as it is to be written. Everything is borrowed, and nothing is NULL. */
+struct lease_view {
+    const char *name, *namespace, *uid, *resource_version;
+    const struct kube_pairs *labels, *annotations;
+    const char *holder;
+    const char *wanted_by; /* takes the place of the annotation */
+    long long duration_s;
+    const char *acquire_time, *renew_time;
+    long long transitions;
+};
+
+/* The record as it is. Borrows from it. */
+struct lease_view lease_record_view(const struct lease_record *record);
+
 /*
  * Write a Lease; members that are "" or a duration of 0 are left out, but for the holder. With a
  * uid the API server refuses to make it anew when it was deleted, with a resourceVersion when it
@@ -52,7 +66,7 @@ int lease_json_read(const char *bytes, size_t length, struct lease_record *out, 
  *
  * The times need exactly six digits behind the second, see moment_write().
  */
-void lease_json_write(struct buf *out, const struct lease_record *record);
+void lease_json_write(struct buf *out, const struct lease_view *lease);
 
 /* No record that lease_json_read() gave, written with names of common length, is longer. */
 #define LEASE_JSON_MAX_BYTES (8u << 20)

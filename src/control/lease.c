@@ -223,43 +223,43 @@ static void write_time(struct lease *lease, uint64_t unix_ms)
     snprintf(text + end, MOMENT_TEXT_BYTES - end, "%03uZ", lease->writes++ % 1000);
 }
 
-static void name_holder(struct lease *lease, enum call call, struct lease_record *record)
+static void name_holder(const struct lease *lease, enum call call, struct lease_view *view)
 {
-    record->duration_s = (long long)((lease->duration_ms + 999) / 1000);
-    record->wanted_by = lease->nobody; /* served, or turned down */
+    view->duration_s = (long long)((lease->duration_ms + 999) / 1000);
+    view->wanted_by = ""; /* served, or turned down */
     if (lease_names_us(lease))
         return;
-    record->holder = lease->identity;
-    record->acquire_time = lease->written_time;
-    if (call != CALL_CREATE && record->transitions < INT_MAX)
-        record->transitions++;
+    view->holder = lease->identity;
+    view->acquire_time = lease->written_time;
+    if (call != CALL_CREATE && view->transitions < INT_MAX)
+        view->transitions++;
 }
 
-static void name_nobody(struct lease *lease, struct lease_record *record)
+static void name_nobody(const struct lease *lease, struct lease_view *view)
 {
-    record->holder = lease->nobody;
-    record->duration_s = 1; /* the least that the API server takes */
-    record->acquire_time = lease->written_time;
+    view->holder = "";
+    view->duration_s = 1; /* the least that the API server takes */
+    view->acquire_time = lease->written_time;
 }
 
 static void write_body(struct lease *lease, enum call call, uint64_t unix_ms)
 {
-    struct lease_record record = lease->record; /* borrows everything: not to be cleared */
+    struct lease_view view = lease_record_view(&lease->record);
 
-    record.meta.name = lease->name;
-    record.meta.namespace = lease->namespace;
+    view.name = lease->name;
+    view.namespace = lease->namespace;
     if (call == CALL_WANT) {
-        record.wanted_by = lease->identity;
+        view.wanted_by = lease->identity;
     } else {
         write_time(lease, unix_ms);
-        record.renew_time = lease->written_time;
+        view.renew_time = lease->written_time;
         if (call == CALL_RELEASE)
-            name_nobody(lease, &record);
+            name_nobody(lease, &view);
         else
-            name_holder(lease, call, &record);
+            name_holder(lease, call, &view);
     }
     buf_reset(&lease->body);
-    lease_json_write(&lease->body, &record);
+    lease_json_write(&lease->body, &view);
     assert(!lease->body.overflowed);
 }
 

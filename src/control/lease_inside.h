@@ -49,7 +49,6 @@ struct lease {
     uint64_t doubt_sent_ms;
     char written_time[MOMENT_TEXT_BYTES]; /* of the last write */
     unsigned writes;
-    char nobody[1]; /* "" that a record can borrow */
 
     uint64_t wanted_until_ms, want_look_ms, want_write_ms; /* we were asked to lead; 0: never */
     uint64_t worked_until_ms;                              /* no handing over before; 0: no work */

@@ -172,21 +172,39 @@ static void write_pairs(struct buf *out, const char *name, const struct kube_pai
     buf_add_byte(out, '}');
 }
 
-void lease_json_write(struct buf *out, const struct lease_record *record)
+struct lease_view lease_record_view(const struct lease_record *record)
+{
+    return (struct lease_view){
+        .name = record->meta.name,
+        .namespace = record->meta.namespace,
+        .uid = record->meta.uid,
+        .resource_version = record->meta.resource_version,
+        .labels = &record->meta.labels,
+        .annotations = &record->meta.annotations,
+        .holder = record->holder,
+        .wanted_by = record->wanted_by,
+        .duration_s = record->duration_s,
+        .acquire_time = record->acquire_time,
+        .renew_time = record->renew_time,
+        .transitions = record->transitions,
+    };
+}
+
+void lease_json_write(struct buf *out, const struct lease_view *lease)
 {
     buf_add_text(out, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\"");
     buf_add_text(out, ",\"metadata\":{\"name\":");
-    buf_add_json_string(out, record->meta.name);
-    write_text(out, ",\"namespace\":", record->meta.namespace);
-    write_text(out, ",\"uid\":", record->meta.uid);
-    write_text(out, ",\"resourceVersion\":", record->meta.resource_version);
-    write_pairs(out, "labels", &record->meta.labels, NULL);
-    write_pairs(out, "annotations", &record->meta.annotations, record->wanted_by);
+    buf_add_json_string(out, lease->name);
+    write_text(out, ",\"namespace\":", lease->namespace);
+    write_text(out, ",\"uid\":", lease->uid);
+    write_text(out, ",\"resourceVersion\":", lease->resource_version);
+    write_pairs(out, "labels", lease->labels, NULL);
+    write_pairs(out, "annotations", lease->annotations, lease->wanted_by);
     buf_add_text(out, "},\"spec\":{\"holderIdentity\":");
-    buf_add_json_string(out, record->holder);
-    if (record->duration_s != 0)
-        buf_addf(out, ",\"leaseDurationSeconds\":%lld", record->duration_s);
-    write_text(out, ",\"acquireTime\":", record->acquire_time);
-    write_text(out, ",\"renewTime\":", record->renew_time);
-    buf_addf(out, ",\"leaseTransitions\":%lld}}", record->transitions);
+    buf_add_json_string(out, lease->holder);
+    if (lease->duration_s != 0)
+        buf_addf(out, ",\"leaseDurationSeconds\":%lld", lease->duration_s);
+    write_text(out, ",\"acquireTime\":", lease->acquire_time);
+    write_text(out, ",\"renewTime\":", lease->renew_time);
+    buf_addf(out, ",\"leaseTransitions\":%lld}}", lease->transitions);
 }

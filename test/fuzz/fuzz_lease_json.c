@@ -22,9 +22,10 @@ static void write_again(const struct lease_record *record)
 {
     AUTO(buf_clear) struct buf out = buf_with_max(LEASE_JSON_MAX_BYTES);
     AUTO(lease_record_clear) struct lease_record again = {0};
+    struct lease_view view = lease_record_view(record);
     struct error err = {0};
 
-    lease_json_write(&out, record);
+    lease_json_write(&out, &view);
     assert(!out.overflowed);
     assert(lease_json_read(out.data, out.length, &again, &err) == 0);
     assert(is_same(record->holder, again.holder));

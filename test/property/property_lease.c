@@ -147,11 +147,11 @@ static void answer_record(struct world *world, struct message *message)
 {
     struct buf out = buf_with_max(LEASE_JSON_MAX_BYTES);
     AUTO_FREE char *version = xasprintf("%u", world->version);
-    struct lease_record record = world->record;
+    struct lease_view view = lease_record_view(&world->record);
 
-    record.meta.resource_version = version;
-    record.meta.uid = (char[]){"uid-1"};
-    lease_json_write(&out, &record);
+    view.resource_version = version;
+    view.uid = "uid-1";
+    lease_json_write(&out, &view);
     message->status = message->method == 'C' ? 201 : 200;
     message->answer = buf_steal(&out);
 }

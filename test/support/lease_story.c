@@ -104,12 +104,12 @@ static void answer_record(struct lease_story *story, int status, const struct le
 {
     AUTO(buf_clear) struct buf body = buf_with_max(LEASE_JSON_MAX_BYTES);
     AUTO_FREE char *version = xasprintf("%u", story->version);
-    struct lease_record answered = *record;
+    struct lease_view view = lease_record_view(record);
 
-    answered.meta.resource_version = version;
-    answered.meta.uid = (char[]){"uid-1"};
-    answered.meta.name = (char[]){"topofit"};
-    lease_json_write(&body, &answered);
+    view.resource_version = version;
+    view.uid = "uid-1";
+    view.name = "topofit";
+    lease_json_write(&body, &view);
     answer_with(story, status, buf_text(&body));
 }
 

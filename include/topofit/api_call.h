@@ -41,13 +41,24 @@ struct api_answer {
     size_t body_length;
 };
 
-/*
- * What a failed answer says, whoever wrote it. See kube_refusal_read(). A Retry-After that only the
- * body tells is not taken over into the answer.
- */
-void api_answer_read_status(const struct api_answer *answer, struct kube_status *out);
-
 /* Did it do what was asked (2xx)? */
 bool api_answer_is_ok(const struct api_answer *answer);
+
+/* What became of a request whose answer is not the one that was hoped for. */
+enum api_fate {
+    API_IN_DOUBT = 0, /* it may have been executed, or may be yet */
+    API_REFUSED,      /* it was not and will not be: a 4xx that the API server itself wrote */
+    API_TURNED_AWAY,  /* nor was it looked at (401, 429, whoever says so): it may be asked again */
+};
+
+struct api_refusal {
+    enum api_fate fate;
+    bool is_servers_own;       /* the API server wrote it, no proxy */
+    unsigned retry_after_s;    /* of the header or the body, the longer one; 0: not asked for */
+    struct kube_status status; /* see kube_refusal_read() */
+};
+
+/* Judge an answer that is not the one that was hoped for; any status will do. */
+void api_answer_judge(const struct api_answer *answer, struct api_refusal *out);
 
 #endif

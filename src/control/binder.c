@@ -8,7 +8,6 @@
 #include "topofit/buf.h"
 #include "topofit/kube_json.h"
 #include "topofit/kube_path.h"
-#include "topofit/kube_refusal.h"
 #include "topofit/mem.h"
 
 #include <assert.h>

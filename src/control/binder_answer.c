@@ -2,7 +2,6 @@
 /* binder_answer - what the API server's answers say about a Binding. */
 #include "binder_inside.h"
 #include "topofit/kube_json.h"
-#include "topofit/kube_refusal.h"
 #include "topofit/mem.h"
 
 #include <string.h>
@@ -10,7 +9,7 @@
 /* --- what the POST said ---------------------------------------------------------------------- */
 
 /* Answers after which the Binding was not and will not be executed. */
-static const struct refusal {
+static const struct known_refusal {
     int status;
     const char *text;
 } REFUSALS[] = {
@@ -21,7 +20,7 @@ static const struct refusal {
     {422, "the API server calls the Binding invalid (422), please report this"},
 };
 
-static const struct refusal *find_refusal(int status)
+static const struct known_refusal *find_refusal(int status)
 {
     for (size_t i = 0; i < ARRAY_LEN(REFUSALS); i++) {
         if (REFUSALS[i].status == status)
@@ -33,24 +32,22 @@ static const struct refusal *find_refusal(int status)
 void binder_take_post_answer(struct binder *binder, struct attempt *attempt,
                              const struct api_answer *answer, uint64_t now_ms)
 {
-    const struct refusal *refusal = find_refusal(answer->status);
-    bool was_refused_early = answer->status == 401 || answer->status == 429;
-    struct kube_status status = {0};
+    const struct known_refusal *known = find_refusal(answer->status);
+    struct api_refusal refusal;
 
     if (answer->status == 201) {
         binder_finish(binder, attempt, BIND_BOUND, "");
         return;
     }
-    kube_refusal_read(answer->body, answer->body_length, &status);
-    binder_note_problem(attempt, "Binding: HTTP %d: %s", answer->status, status.message);
-    if (was_refused_early) {
+    api_answer_judge(answer, &refusal);
+    binder_note_problem(attempt, "Binding: HTTP %d: %s", answer->status, refusal.status.message);
+    if (refusal.fate == API_TURNED_AWAY) {
         binder_try_again(binder, attempt, attempt->in_doubt ? GET_WANTED : POST_WANTED,
-                         answer->retry_after_s, now_ms);
-    } else if (refusal != NULL && status.code == answer->status && !attempt->in_doubt) {
-        binder_finish_failed(binder, attempt, "%s: %s", refusal->text, status.message);
+                         refusal.retry_after_s, now_ms);
+    } else if (known != NULL && refusal.fate == API_REFUSED && !attempt->in_doubt) {
+        binder_finish_failed(binder, attempt, "%s: %s", known->text, refusal.status.message);
     } else {
-        /* Only a 4xx that the API server wrote itself tells that nothing was executed. */
-        attempt->in_doubt |= answer->status / 100 != 4 || status.code != answer->status;
+        attempt->in_doubt |= refusal.fate == API_IN_DOUBT;
         /* "Already assigned": by this very Binding, if somebody on the way sent it twice. */
         attempt->is_unexplained = true;
         binder_look(binder, attempt, now_ms);
@@ -115,7 +112,7 @@ void binder_take_get_answer(struct binder *binder, struct attempt *attempt,
                             const struct api_answer *answer, uint64_t now_ms)
 {
     AUTO(kube_object_clear) struct kube_object object = {0};
-    struct kube_status status = {0};
+    struct api_refusal refusal = {.retry_after_s = answer->retry_after_s};
     struct error err = {0};
 
     if (answer->status == 200) {
@@ -127,15 +124,15 @@ void binder_take_get_answer(struct binder *binder, struct attempt *attempt,
         }
         binder_note_problem(attempt, "the pod could not be read: %s", err.text);
     } else {
-        kube_refusal_read(answer->body, answer->body_length, &status);
-        if (answer->status == 404 && status.code == 404) {
+        api_answer_judge(answer, &refusal);
+        if (answer->status == 404 && refusal.is_servers_own) {
             binder_finish_failed(binder, attempt, "the pod is gone");
             return;
         }
         binder_note_problem(attempt, "looking at the pod: HTTP %d: %s%s", answer->status,
-                            status.message,
+                            refusal.status.message,
                             answer->status == 403 ? "; give our account the verb get on pods" : "");
     }
     binder->counters.lost++;
-    binder_try_again(binder, attempt, GET_WANTED, answer->retry_after_s, now_ms);
+    binder_try_again(binder, attempt, GET_WANTED, refusal.retry_after_s, now_ms);
 }

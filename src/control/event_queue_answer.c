@@ -13,8 +13,8 @@
 
 /* --- answers come in ------------------------------------------------------------------------- */
 
+/* What follows from a refusal. */
 enum verdict {
-    EVENT_WRITTEN,
     EVENT_TRY_AGAIN,
     EVENT_ANEW,     /* the Event to be counted is gone: make it anew */
     EVENT_NAME_MET, /* there is an Event of that name */
@@ -35,14 +35,13 @@ static enum verdict judge_conflict(const struct event_series *series,
     return is_met ? EVENT_NAME_MET : EVENT_TRY_AGAIN;
 }
 
-static enum verdict judge(const struct event_series *series, const struct api_answer *answer,
-                          const struct kube_status *status)
+static enum verdict judge(const struct event_series *series, const struct api_refusal *refusal)
 {
-    if (api_answer_is_ok(answer))
-        return EVENT_WRITTEN;
-    if (status->code != answer->status) /* a proxy: what the server would say is not known */
+    const struct kube_status *status = &refusal->status;
+
+    if (!refusal->is_servers_own) /* a proxy: what the server would say is not known */
         return EVENT_TRY_AGAIN;
-    switch (answer->status) {
+    switch (status->code) {
     case 403:
         return judge_forbidden(status);
     case 404:
@@ -164,13 +163,13 @@ static void note_missing_rights(struct event_queue *queue, const char *why)
     queue->lacks_rights = true;
 }
 
-static void note_refusal(struct event_queue *queue, const struct api_answer *answer,
+static void note_refusal(struct event_queue *queue, int http_status,
                          const struct kube_status *status, enum verdict verdict)
 {
     char what[32];
 
     queue->counters.errors++;
-    snprintf(what, sizeof what, "HTTP %d: ", answer->status);
+    snprintf(what, sizeof what, "HTTP %d: ", http_status);
     if (verdict == EVENT_FORBIDDEN)
         note_missing_rights(queue, status->message);
     else if (verdict == EVENT_TRY_AGAIN)
@@ -178,49 +177,34 @@ static void note_refusal(struct event_queue *queue, const struct api_answer *ans
 }
 
 /* The server has more to do than it can: everything waits, not this Event alone. */
-static void hold(struct event_queue *queue, const struct api_answer *answer,
-                 const struct kube_status *status, uint64_t now_ms)
+static void hold(struct event_queue *queue, unsigned retry_after_s, uint64_t now_ms)
 {
-    uint64_t wait_s = most(answer->retry_after_s, (uint64_t)status->retry_after_seconds);
+    uint64_t wait_s = least(retry_after_s, RETRY_AFTER_MAX_S);
 
-    if (wait_s > RETRY_AFTER_MAX_S)
-        wait_s = RETRY_AFTER_MAX_S;
     queue->held_until_ms = most(queue->held_until_ms, now_ms + wait_s * 1000);
 }
 
 static void take_failure(struct event_queue *queue, struct event_series *series,
-                         const struct api_answer *answer, const struct kube_status *status,
-                         uint64_t now_ms)
+                         const struct api_refusal *refusal, uint64_t now_ms)
 {
-    bool was_refused_early = answer->status == 401 || answer->status == 429;
-    bool is_certain = answer->status / 100 == 4 && status->code == answer->status;
-
-    hold(queue, answer, status, now_ms);
-    if (!series->is_created && !is_certain && !was_refused_early)
+    hold(queue, refusal->retry_after_s, now_ms);
+    if (!series->is_created && refusal->fate == API_IN_DOUBT)
         series->in_doubt = true;
     try_again(queue, series, now_ms);
 }
 
-void event_queue_on_answer(struct event_queue *queue, uint64_t id, const struct api_answer *answer,
-                           uint64_t now_ms)
+static void take_refusal(struct event_queue *queue, struct event_series *series,
+                         const struct api_answer *answer, uint64_t now_ms)
 {
-    struct event_series *series = take_from_flight(queue, id);
-    struct kube_status status = {0};
+    struct api_refusal refusal;
     enum verdict verdict;
 
-    if (series == NULL)
-        return;
-    if (!api_answer_is_ok(answer))
-        api_answer_read_status(answer, &status);
-    verdict = judge(series, answer, &status);
-    if (!api_answer_is_ok(answer))
-        note_refusal(queue, answer, &status, verdict);
+    api_answer_judge(answer, &refusal);
+    verdict = judge(series, &refusal);
+    note_refusal(queue, answer->status, &refusal.status, verdict);
     switch (verdict) {
-    case EVENT_WRITTEN:
-        take_success(queue, series, now_ms);
-        break;
     case EVENT_TRY_AGAIN:
-        take_failure(queue, series, answer, &status, now_ms);
+        take_failure(queue, series, &refusal, now_ms);
         break;
     case EVENT_ANEW:
         make_anew(queue, series, now_ms);
@@ -235,6 +219,19 @@ void event_queue_on_answer(struct event_queue *queue, uint64_t id, const struct 
         take_forbidden(queue, series, now_ms);
         break;
     }
+}
+
+void event_queue_on_answer(struct event_queue *queue, uint64_t id, const struct api_answer *answer,
+                           uint64_t now_ms)
+{
+    struct event_series *series = take_from_flight(queue, id);
+
+    if (series == NULL)
+        return;
+    if (api_answer_is_ok(answer))
+        take_success(queue, series, now_ms);
+    else
+        take_refusal(queue, series, answer, now_ms);
 }
 
 void event_queue_on_loss(struct event_queue *queue, uint64_t id, bool was_sent, const char *why,

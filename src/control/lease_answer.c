@@ -258,11 +258,11 @@ static bool is_passing(const struct lease *lease, int http_status)
 static void take_refusal(struct lease *lease, enum call sent, const struct api_answer *answer,
                          uint64_t now_ms)
 {
-    struct kube_status status = {0};
+    struct api_refusal refusal;
     bool is_gone;
 
-    api_answer_read_status(answer, &status);
-    is_gone = answer->status == 404 && status.code == 404 && sent != CALL_CREATE;
+    api_answer_judge(answer, &refusal);
+    is_gone = answer->status == 404 && refusal.is_servers_own && sent != CALL_CREATE;
     if (is_gone && sent == CALL_LOOK) {
         take_absence(lease, now_ms);
         return;
@@ -274,9 +274,8 @@ static void take_refusal(struct lease *lease, enum call sent, const struct api_a
         lease_look_again(lease, now_ms); /* somebody was faster */
         return;
     }
-    note_refusal(lease, sent, answer->status, &status);
-    /* Only a 4xx that the API server wrote itself tells that nothing was executed. */
-    if (makes_us_the_holder(sent) && (answer->status / 100 != 4 || status.code != answer->status))
+    note_refusal(lease, sent, answer->status, &refusal.status);
+    if (makes_us_the_holder(sent) && refusal.fate == API_IN_DOUBT)
         note_doubt(lease);
     lease->refusals++;
     if (is_passing(lease, answer->status))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reflector - keeps a copy of all objects of one kind equal to the API server's. */
 #include "reflector_inside.h"
+#include "topofit/api_call.h"
 #include "topofit/kube_path.h"
-#include "topofit/kube_refusal.h"
 #include "topofit/mem.h"
 
 #include <assert.h>
@@ -423,22 +423,23 @@ static bool take_stream_refusal(struct reflector *r, uint64_t now_ms)
 static void end_refused(struct reflector *r, uint64_t now_ms)
 {
     bool is_watch = r->stage == WATCHING;
-    struct kube_status status;
+    const struct api_answer answer = {r->status, r->retry_after_s, buf_text(&r->refusal),
+                                      r->refusal.length};
+    struct api_refusal refusal;
 
-    kube_refusal_read(buf_text(&r->refusal), r->refusal.length, &status);
-    if (status.retry_after_seconds > 0 && r->retry_after_s == 0)
-        r->retry_after_s = (unsigned)status.retry_after_seconds;
+    api_answer_judge(&answer, &refusal);
+    r->retry_after_s = refusal.retry_after_s;
     if (take_stream_refusal(r, now_ms))
         return;
     if (r->status == 410 && is_watch) {
-        reflector_lose_position(r, now_ms, status.message);
+        reflector_lose_position(r, now_ms, refusal.status.message);
     } else if (r->status == 410 && r->continue_token != NULL) {
         r->one_page = true;
         reflector_go_on(r, LIST_ANEW, now_ms);
     } else {
-        reflector_fail(r, keeps_position(r, &status) ? WATCH_ON : LIST_ANEW, now_ms,
+        reflector_fail(r, keeps_position(r, &refusal.status) ? WATCH_ON : LIST_ANEW, now_ms,
                        "%s of %s: HTTP %d: %s%s", is_watch ? "watch" : "list",
-                       reflector_resource(r), r->status, status.message, advice(r->status));
+                       reflector_resource(r), r->status, refusal.status.message, advice(r->status));
     }
 }
 

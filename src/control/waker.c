@@ -183,7 +183,7 @@ static const char *advice_for(int status)
 void waker_on_answer(struct waker *waker, uint64_t id, const struct api_answer *answer,
                      uint64_t now_ms)
 {
-    struct kube_status status;
+    struct api_refusal refusal;
 
     if (id != waker->sent_id)
         return;
@@ -192,8 +192,8 @@ void waker_on_answer(struct waker *waker, uint64_t id, const struct api_answer *
     if (answer->status == 404) /* which the watch will show: another node serves as well */
         return;
     if (!api_answer_is_ok(answer)) {
-        api_answer_read_status(answer, &status);
-        fail(waker, now_ms, status.message, advice_for(answer->status));
+        api_answer_judge(answer, &refusal);
+        fail(waker, now_ms, refusal.status.message, advice_for(answer->status));
         return;
     }
     waker->counters.woken++;

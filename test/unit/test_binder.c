@@ -182,13 +182,21 @@ static void test_binding__that_was_not_executed_is_sent_again_after_a_wait(void 
 
 static void test_binding__waits_as_long_as_the_server_asks(void **state)
 {
-    AUTO(bind_story_free) struct bind_story *story = bind_story_new();
-    struct api_answer busy = {.status = 429, .retry_after_s = 3, .body = ""};
+    static const char body[] = "{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":429,"
+                               "\"details\":{\"retryAfterSeconds\":3}}";
+    static const struct api_answer busy[] = {
+        {.status = 429, .retry_after_s = 3, .body = ""},
+        {.status = 429, .body = body, .body_length = sizeof body - 1},
+    };
 
     (void)state;
-    binder_on_answer(story->binder, story->request.id, &busy, story->now_ms);
-    assert_true(wait_for_request(story));
-    assert_int_equal(story->now_ms, T0 + 3000);
+    for (size_t i = 0; i < ARRAY_LEN(busy); i++) {
+        AUTO(bind_story_free) struct bind_story *story = bind_story_new();
+
+        binder_on_answer(story->binder, story->request.id, &busy[i], story->now_ms);
+        assert_true(wait_for_request(story));
+        assert_int_equal(story->now_ms, T0 + 3000);
+    }
 }
 
 /* --- the look at the pod --------------------------------------------------------------------- */

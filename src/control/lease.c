@@ -174,6 +174,16 @@ void lease_pause(struct lease *lease, enum call call, uint64_t now_ms)
                   now_ms);
 }
 
+void lease_pause_asked(struct lease *lease, uint64_t asked_ms, uint64_t now_ms)
+{
+    /* A proxy may ask for a day. */
+    uint64_t wait_ms = least(asked_ms, LONG_PAUSE_ROUNDS * lease->retry_ms);
+
+    lease_pause(lease, CALL_LOOK, now_ms);
+    if (lease->held_until_ms == 0 && !lease->is_resigning)
+        lease->next_at_ms = most(lease->next_at_ms, now_ms + wait_ms);
+}
+
 void lease_pause_long(struct lease *lease, uint64_t now_ms)
 {
     if (lease->held_until_ms > 0 || lease->is_resigning)

@@ -279,7 +279,7 @@ static void take_refusal(struct lease *lease, enum call sent, const struct api_a
         note_doubt(lease);
     lease->refusals++;
     if (is_passing(lease, answer->status))
-        lease_pause(lease, CALL_LOOK, now_ms);
+        lease_pause_asked(lease, refusal.retry_after_s * UINT64_C(1000), now_ms);
     else
         lease_pause_long(lease, now_ms);
 }

@@ -72,6 +72,8 @@ void lease_lose(struct lease *lease);
 /* `call` is to be made at once, or after the pause between two rounds. */
 void lease_go_on(struct lease *lease, enum call call, uint64_t now_ms);
 void lease_pause(struct lease *lease, enum call call, uint64_t now_ms);
+/* As a pause, and as long as the server asks for: but who leads would lose the lead over it. */
+void lease_pause_asked(struct lease *lease, uint64_t asked_ms, uint64_t now_ms);
 /* As a pause, but for troubles that only people can end. */
 void lease_pause_long(struct lease *lease, uint64_t now_ms);
 

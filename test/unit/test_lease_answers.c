@@ -2,6 +2,7 @@
 /* The lease when answers are lost, cannot be used, or say no. */
 #include "support/lease_story.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* --- a lost take ------------------------------------------------------------------------------ */
@@ -223,6 +224,43 @@ static void test_trouble__is_counted_and_tried_again_after_the_retry_period(void
     }
 }
 
+static void answer_busy(struct lease_story *story, unsigned retry_after_s)
+{
+    struct api_answer busy = {.status = 429, .retry_after_s = retry_after_s, .body = ""};
+
+    lease_on_answer(story->lease, story->request.id, &busy, story->now_ms);
+}
+
+static void test_trouble__waits_as_long_as_the_server_asks_but_not_for_days(void **state)
+{
+    static const struct {
+        unsigned asked_s;
+        uint64_t want_ms;
+    } cases[] = {{5, 5000}, {86400, 5 * RETRY}, {UINT_MAX, 5 * RETRY}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(lease_story_free) struct lease_story *story = lease_story_new();
+
+        expect_call(story, "GET");
+        answer_busy(story, cases[i].asked_s);
+        wait_for_call(story, "GET");
+        assert_int_equal(story->now_ms, T0 + cases[i].want_ms);
+    }
+}
+
+static void test_trouble__who_leads_waits_no_longer_than_it_can(void **state)
+{
+    AUTO(lease_story_free) struct lease_story *story = lease_story_leading();
+
+    (void)state;
+    wait_for_call(story, "PUT");
+    answer_busy(story, 60);
+    wait_for_call(story, "GET");
+    assert_int_equal(story->now_ms, T0 + 2 * RETRY);
+    assert_true(is_leading(story));
+}
+
 /* A proxy that does not know the API server must not make us create anything. */
 static void test_trouble__a_404_of_somebody_else_is_no_absence(void **state)
 {
@@ -274,6 +312,8 @@ int main(void)
         cmocka_unit_test(test_trouble__that_may_pass_is_looked_at_again_soon),
         cmocka_unit_test(test_trouble__says_that_the_namespace_is_missing),
         cmocka_unit_test(test_trouble__is_counted_and_tried_again_after_the_retry_period),
+        cmocka_unit_test(test_trouble__waits_as_long_as_the_server_asks_but_not_for_days),
+        cmocka_unit_test(test_trouble__who_leads_waits_no_longer_than_it_can),
         cmocka_unit_test(test_trouble__a_404_of_somebody_else_is_no_absence),
         cmocka_unit_test(test_trouble__an_answer_that_cannot_be_read_leaves_a_doubt),
         cmocka_unit_test(test_trouble__answers_to_other_requests_are_ignored),

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "topofit/moment.h"
+
 /*
  * Since some moment in the past; never goes back, and goes on while the machine sleeps. For waits,
  * deadlines and durations.
@@ -17,6 +19,9 @@ uint64_t clock_monotonic_ms(void);
 
 /* ms since 1970. For people. */
 uint64_t clock_unix_ms(void);
+
+/* Now on both clocks. */
+struct moment clock_now(void);
 
 /* Processor time that this process has used. */
 uint64_t clock_cpu_us(void);

@@ -139,7 +139,7 @@ static int read_policy(const char *path, struct decide_policy *out, struct error
 
 static int explain(const struct arguments *arguments, struct extender *extender, struct error *err)
 {
-    struct moment now = {clock_monotonic_ms(), clock_unix_ms()};
+    struct moment now = clock_now();
     AUTO(buf_clear) struct buf out = buf_with_max(VIEW_BYTES_MAX);
     struct found_pod pod = {0};
     size_t kept;

@@ -2,6 +2,7 @@
 /* admin_routes - health, metrics, configuration and debug, for people and monitoring. */
 #include "daemon_inside.h"
 #include "daemon_metrics.h"
+#include "topofit/clock.h"
 #include "topofit/mem.h"
 #include "topofit/views.h"
 
@@ -57,7 +58,7 @@ static bool is_turning(struct daemon *daemon)
     if (daemon->loop == NULL)
         return true;
     kube_loop_status(daemon->loop, &status);
-    return !kube_loop_is_stuck(&status, daemon_now().monotonic_ms);
+    return !kube_loop_is_stuck(&status, clock_monotonic_ms());
 }
 
 static void handle_livez(void *ctx, const struct http_request *request)
@@ -154,7 +155,7 @@ static void handle_nodes(void *ctx, const struct http_request *request)
 
     if (!read_format(request, &format))
         return;
-    view_nodes(&extender, daemon_now(), format, &body);
+    view_nodes(&extender, clock_now(), format, &body);
     answer_view(request, format, &body);
 }
 
@@ -166,7 +167,7 @@ static void handle_pods(void *ctx, const struct http_request *request)
 
     if (!read_format(request, &format))
         return;
-    view_pods(&extender, daemon_now(), format, &body);
+    view_pods(&extender, clock_now(), format, &body);
     answer_view(request, format, &body);
 }
 
@@ -179,7 +180,7 @@ static void handle_node(void *ctx, const struct http_request *request)
 
     if (!read_format(request, &format))
         return;
-    if (view_node(&extender, request->rest, daemon_now(), format, &body, &err) < 0)
+    if (view_node(&extender, request->rest, clock_now(), format, &body, &err) < 0)
         http_problem(request->call, 404, "no such node", err.text);
     else
         answer_view(request, format, &body);
@@ -201,7 +202,7 @@ static void handle_pod(void *ctx, const struct http_request *request)
         return;
     }
     namespace = xstrndup(request->rest, (size_t)(slash - request->rest));
-    if (view_pod(&extender, namespace, slash + 1, daemon_now(), format, &body, &err) < 0)
+    if (view_pod(&extender, namespace, slash + 1, clock_now(), format, &body, &err) < 0)
         http_problem(request->call, 404, "no such pod", err.text);
     else
         answer_view(request, format, &body);

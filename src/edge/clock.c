@@ -26,6 +26,11 @@ uint64_t clock_unix_ms(void)
     return read_us(CLOCK_REALTIME) / 1000;
 }
 
+struct moment clock_now(void)
+{
+    return (struct moment){.monotonic_ms = clock_monotonic_ms(), .unix_ms = clock_unix_ms()};
+}
+
 uint64_t clock_cpu_us(void)
 {
     return read_us(CLOCK_PROCESS_CPUTIME_ID);

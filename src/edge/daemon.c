@@ -7,7 +7,6 @@
 #include "daemon_metrics.h"
 #include "daemon_observer.h"
 #include "daemon_tls.h"
-#include "topofit/clock.h"
 #include "topofit/file.h"
 #include "topofit/mem.h"
 #include "topofit/secret.h"
@@ -32,11 +31,6 @@
 #define SCHEDULER_IDLE_TIMEOUT_MS 90000
 _Static_assert(IDLE_TIMEOUT_MS > SCHEDULER_IDLE_TIMEOUT_MS + 10000,
                "kept connections end too soon");
-
-struct moment daemon_now(void)
-{
-    return (struct moment){.monotonic_ms = clock_monotonic_ms(), .unix_ms = clock_unix_ms()};
-}
 
 /* --- the cluster ----------------------------------------------------------------------------- */
 

@@ -39,9 +39,6 @@ struct daemon {
 /* The extender with the options of this moment; good for one call. */
 struct extender daemon_extender(struct daemon *daemon);
 
-/* Now on both clocks. */
-struct moment daemon_now(void);
-
 /* What each listener serves; static tables. */
 extern const struct http_route extender_routes[];
 extern const size_t extender_route_count;

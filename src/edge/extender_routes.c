@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* extender_routes - kube-scheduler's calls: from HTTP to the use-cases and back. */
 #include "daemon_inside.h"
+#include "topofit/clock.h"
 #include "topofit/mem.h"
 
 #define ANSWER_BYTES_MAX (512u << 20)
@@ -26,7 +27,7 @@ static void answer_now(struct daemon *daemon, const struct http_request *request
     struct extender extender = daemon_extender(daemon);
     struct error err = {0};
 
-    if (answer(&extender, request->body, request->body_length, daemon_now(), &body, &err) < 0) {
+    if (answer(&extender, request->body, request->body_length, clock_now(), &body, &err) < 0) {
         refuse(daemon, request, &err);
         return;
     }
@@ -62,7 +63,7 @@ static void handle_bind(void *ctx, const struct http_request *request)
     struct extender extender = daemon_extender(daemon);
     struct error err = {0};
 
-    if (extender_bind(&extender, request->body, request->body_length, daemon_now(), on_bound,
+    if (extender_bind(&extender, request->body, request->body_length, clock_now(), on_bound,
                       request->call, &err) < 0)
         refuse(daemon, request, &err);
 }

@@ -64,11 +64,6 @@ struct kube_loop {
     struct kube_loop_status status;
 };
 
-static struct moment now(void)
-{
-    return (struct moment){.monotonic_ms = clock_monotonic_ms(), .unix_ms = clock_unix_ms()};
-}
-
 /* --- requests -------------------------------------------------------------------------------- */
 
 static void on_begin(void *ctx, int status, unsigned retry_after_s)
@@ -148,7 +143,7 @@ static uint64_t drive(struct kube_loop *loop)
     struct controller_wish wish;
 
     for (;;) {
-        controller_next(loop->controller, now(), &wish);
+        controller_next(loop->controller, clock_now(), &wish);
         switch (wish.action) {
         case CONTROLLER_SEND:
             send_request(loop, &wish.request);
@@ -185,7 +180,7 @@ static void free_note(struct note *note)
 static void take_notes(struct kube_loop *loop, struct note *notes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        controller_add_event(loop->controller, &notes[i].event, now());
+        controller_add_event(loop->controller, &notes[i].event, clock_now());
         free_note(&notes[i]);
     }
 }

@@ -47,6 +47,9 @@ int error_set(struct error *err, enum error_code code, const char *format, ...)
  */
 int error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The code for an errno of a file or a program: ERR_NOT_FOUND, ERR_DENIED, else ERR_IO. */
+enum error_code error_code_of(int errno_value);
+
 /* Forget a failure that was dealt with, so that err can be used again. */
 void error_clear(struct error *err);
 

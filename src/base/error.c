@@ -3,6 +3,7 @@
 #include "topofit/error.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,13 @@ int error_wrap(struct error *err, const char *format, ...)
     used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, ": %s", inner);
     return -(int)err->code;
+}
+
+enum error_code error_code_of(int errno_value)
+{
+    if (errno_value == ENOENT || errno_value == ENOTDIR)
+        return ERR_NOT_FOUND;
+    return errno_value == EACCES || errno_value == EPERM ? ERR_DENIED : ERR_IO;
 }
 
 void error_clear(struct error *err)

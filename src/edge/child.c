@@ -75,13 +75,6 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static enum error_code code_of(int number)
-{
-    if (number == ENOENT || number == ENOTDIR)
-        return ERR_NOT_FOUND;
-    return number == EACCES || number == EPERM ? ERR_DENIED : ERR_IO;
-}
-
 int child_start(struct child *out, const struct child_plan *plan, uint64_t now_ms,
                 struct error *err)
 {
@@ -101,7 +94,7 @@ int child_start(struct child *out, const struct child_plan *plan, uint64_t now_m
     if (number != 0) {
         close_fd(&output[0]);
         close_fd(&complaints[0]);
-        return error_set(err, code_of(number), "%s cannot be started: %s", plan->command,
+        return error_set(err, error_code_of(number), "%s cannot be started: %s", plan->command,
                          strerror(number));
     }
     *out = (struct child){

@@ -20,16 +20,9 @@ static void close_fd(int *fd)
         close(*fd);
 }
 
-static enum error_code code_of(int number)
-{
-    if (number == ENOENT || number == ENOTDIR)
-        return ERR_NOT_FOUND;
-    return number == EACCES || number == EPERM ? ERR_DENIED : ERR_IO;
-}
-
 static int fail(const char *path, int number, struct error *err)
 {
-    return error_set(err, code_of(number), "%s: %s", path, strerror(number));
+    return error_set(err, error_code_of(number), "%s: %s", path, strerror(number));
 }
 
 /* A pipe may have nothing to read yet. return false when nothing comes for too long. */

@@ -3,6 +3,8 @@
 
 #include "topofit/error.h"
 
+#include <errno.h>
+
 static void test_error_set__records_code_and_text_and_returns_the_negative_code(void **state)
 {
     struct error err = {0};
@@ -50,6 +52,16 @@ static void test_error_clear__makes_it_usable_again(void **state)
     assert_string_equal(err.text, "second");
 }
 
+static void test_error_code_of__tells_what_is_missing_from_what_is_forbidden(void **state)
+{
+    (void)state;
+    assert_int_equal(error_code_of(ENOENT), ERR_NOT_FOUND);
+    assert_int_equal(error_code_of(ENOTDIR), ERR_NOT_FOUND);
+    assert_int_equal(error_code_of(EACCES), ERR_DENIED);
+    assert_int_equal(error_code_of(EPERM), ERR_DENIED);
+    assert_int_equal(error_code_of(EMFILE), ERR_IO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -57,6 +69,7 @@ int main(void)
         cmocka_unit_test(test_error_wrap__puts_context_in_front_and_keeps_the_code),
         cmocka_unit_test(test_error__cuts_long_texts),
         cmocka_unit_test(test_error_clear__makes_it_usable_again),
+        cmocka_unit_test(test_error_code_of__tells_what_is_missing_from_what_is_forbidden),
     };
 
     return cmocka_run_group_tests_name("error", tests, NULL, NULL);

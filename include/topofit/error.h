@@ -47,6 +47,14 @@ int error_set(struct error *err, enum error_code code, const char *format, ...)
  */
 int error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * Hand a recorded failure on as it is: return error_pass(err).
+ *
+ * err     must be set.
+ * return  the negative code of err.
+ */
+int error_pass(const struct error *err);
+
 /* The code for an errno of a file or a program: ERR_NOT_FOUND, ERR_DENIED, else ERR_IO. */
 enum error_code error_code_of(int errno_value);
 

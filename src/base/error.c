@@ -33,6 +33,12 @@ int error_wrap(struct error *err, const char *format, ...)
     va_end(args);
     used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, ": %s", inner);
+    return error_pass(err);
+}
+
+int error_pass(const struct error *err)
+{
+    assert(err->code != ERR_NONE);
     return -(int)err->code;
 }
 

@@ -69,7 +69,7 @@ int command_load_config(struct config *config, const char *path, struct error *e
     AUTO(buf_clear) struct buf text = buf_with_max(CONFIG_BYTES_MAX);
 
     if (command_read(path, &text, err) < 0)
-        return -(int)err->code; /* names the file already */
+        return error_pass(err); /* names the file already */
     if (config_read(config, buf_text(&text), text.length, err) < 0)
         return error_wrap(err, "%s", path);
     return 0;

@@ -106,7 +106,7 @@ static int read_pod(const char *path, struct found_pod *out, struct error *err)
     AUTO(buf_clear) struct buf text = buf_with_max(EMBEDDED_BYTES_MAX);
 
     if (command_read(path, &text, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (embedded_each_object(buf_text(&text), text.length, keep_pod, out, err) < 0)
         return error_wrap(err, "%s", path);
     if (!out->found)
@@ -120,7 +120,7 @@ static int read_cluster(const char *path, struct cluster *cluster,
     AUTO(buf_clear) struct buf text = buf_with_max(EMBEDDED_BYTES_MAX);
 
     if (command_read(path, &text, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (embedded_read(cluster, classes, buf_text(&text), text.length, err) < 0)
         return error_wrap(err, "%s", path);
     return 0;
@@ -132,7 +132,7 @@ static int read_policy(const char *path, struct decide_policy *out, struct error
 
     config_defaults(&config);
     if (path != NULL && command_load_config(&config, path, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     *out = config_policy(&config);
     return 0;
 }

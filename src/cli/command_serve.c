@@ -80,10 +80,10 @@ static int load(const struct arguments *arguments, struct config *config, struct
                                     {"admin.listen", arguments->admin_listen}};
 
     if (arguments->config != NULL && command_load_config(config, arguments->config, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
         if (flags[i][1] != NULL && config_set(config, flags[i][0], flags[i][1], err) < 0)
-            return -(int)err->code;
+            return error_pass(err);
     }
     return config_check(config, err);
 }

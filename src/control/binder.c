@@ -212,7 +212,7 @@ int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t no
     if (binder->attempt_count - binder->settling_count == binder->jobs_max)
         return error_set(err, ERR_BUSY, "%zu Bindings are in flight already", binder->jobs_max);
     if (check_names(steal_job, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     attempt.body = buf_with_max(BINDER_BODY_MAX_BYTES);
     kube_json_write_binding(&attempt.body, steal_job);
     if (attempt.body.overflowed) {

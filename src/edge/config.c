@@ -166,7 +166,7 @@ int config_set(struct config *config, const char *key_name, const char *value, s
     if (key == NULL)
         return error_set(err, ERR_NOT_FOUND, "there is no configuration key %s", key_name);
     if (set_value(config, key, value, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     config->sources[key - config_keys] = "flag";
     return 0;
 }
@@ -303,7 +303,7 @@ static int read_group(struct config *config, const struct yaml_member *group, st
                          group->value->line, group->value->column, group->key);
     for (size_t i = 0; i < group->value->count; i++) {
         if (read_key(config, group->key, &group->value->members[i], err) < 0)
-            return -(int)err->code;
+            return error_pass(err);
     }
     return 0;
 }
@@ -314,7 +314,7 @@ int config_read(struct config *config, const char *yaml, size_t length, struct e
     const struct yaml_value *root;
 
     if (yaml_read(yaml, length, &documents, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (documents->count == 0)
         return 0;
     root = documents->members[0].value;
@@ -323,7 +323,7 @@ int config_read(struct config *config, const char *yaml, size_t length, struct e
                          "line %u: one YAML document with groups of keys is expected", root->line);
     for (size_t i = 0; i < root->count; i++) {
         if (read_group(config, &root->members[i], err) < 0)
-            return -(int)err->code;
+            return error_pass(err);
     }
     return 0;
 }
@@ -372,11 +372,11 @@ static int check_lease(const struct config *config, struct error *err)
 int config_check(const struct config *config, struct error *err)
 {
     if (check_lease(config, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (check_pair("extender", config->extender_tls_cert_file, config->extender_tls_key_file, err) <
             0 ||
         check_pair("admin", config->admin_tls_cert_file, config->admin_tls_key_file, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (config->extender_client_ca_file[0] != '\0' && config->extender_tls_cert_file[0] == '\0')
         return error_set(err, ERR_INVALID,
                          "extender.clientCaFile is set and extender.tlsCertFile is not: client "

@@ -39,7 +39,7 @@ static int read_dump(struct daemon *daemon, const char *path, struct error *err)
     AUTO(buf_clear) struct buf text = buf_with_max(EMBEDDED_BYTES_MAX);
 
     if (file_read(path, &text, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (embedded_read(daemon->cluster, &daemon->classes, buf_text(&text), text.length, err) < 0)
         return error_wrap(err, "%s", path);
     daemon->embedded = (struct embedded_port){daemon->cluster, &daemon->classes};

@@ -177,7 +177,7 @@ static int start_loop(struct daemon *daemon, struct kube_config *steal_config, s
                   log_text("lease", lease.name));
     /* Its thread looks for the loop in the daemon as soon as it has something to tell. */
     daemon->loop = kube_loop_new(&options, err);
-    return daemon->loop != NULL ? kube_loop_start(daemon->loop, err) : -(int)err->code;
+    return daemon->loop != NULL ? kube_loop_start(daemon->loop, err) : error_pass(err);
 }
 
 int daemon_start_kube(struct daemon *daemon, struct error *err)
@@ -187,7 +187,7 @@ int daemon_start_kube(struct daemon *daemon, struct error *err)
     AUTO(kube_config_clear) struct kube_config config = {0};
 
     if (kubeconfig_load(path[0] != '\0' ? path : NULL, &environment, &config, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     log_event(daemon->log, LOG_LEVEL_INFO, "watching the cluster",
               log_text("server", config.server), log_text("from", config.origin));
     daemon->intake = new_intake(daemon);

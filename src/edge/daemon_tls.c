@@ -49,7 +49,7 @@ int daemon_open_tls(struct daemon *daemon, struct error *err)
                   "the extender port asks nobody who they are: who reaches it can bind pods",
                   log_text("listen", config->extender_listen));
     if (open_listener(&extender, "extender.tlsCertFile", &daemon->extender_tls, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     return open_listener(&admin, "admin.tlsCertFile", &daemon->admin_tls, err);
 }
 

@@ -27,7 +27,7 @@ static int read_yaml(const char *bytes, size_t length, kube_on_object on_object,
     AUTO(yaml_free_pointer) struct yaml_value *documents = NULL;
 
     if (yaml_read(bytes, length, &documents, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     for (size_t i = 0; i < documents->count; i++) {
         const struct yaml_value *document = documents->members[i].value;
         AUTO(buf_clear) struct buf json = buf_with_max(EMBEDDED_BYTES_MAX);

@@ -153,7 +153,7 @@ static int read_answer(const struct exec_credential *credential, int64_t now_uni
 
     if (exec_credential_json_read(buf_text(output), output->length,
                                   credential->config->exec->api_version, &answer, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (answer.certificate != NULL && pem_check_pair(answer.certificate, answer.key, err) < 0)
         return error_wrap(err, "what it wrote is no credential");
     if (answer.expires_unix_s <= now_unix_s)

@@ -26,7 +26,7 @@ static int read_pem_file(struct kube_pem *pem, struct error *err)
     if (pem->file == NULL || pem->text != NULL)
         return 0;
     if (file_read(pem->file, &text, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (strstr(buf_text(&text), "-----BEGIN") == NULL)
         return error_set(err, ERR_INVALID, "%s: not a PEM file", pem->file);
     pem->text = buf_steal(&text);
@@ -87,7 +87,7 @@ static int add_files(struct files *files, const char *list, struct error *err)
         AUTO_FREE char *path = xstrndup(at, length);
 
         if (length > 0 && add_file(files, path, is_list, err) < 0)
-            return -(int)err->code;
+            return error_pass(err);
         at += length + (at[length] == ':');
     }
     if (files->count == 0)
@@ -101,7 +101,7 @@ static int load_added(struct files *files, struct kube_config *out, struct error
 
     if (kubeconfig_parse(files->items, files->count, &config, err) < 0 ||
         read_files(&config, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     *out = config;
     config = (struct kube_config){0};
     return 0;
@@ -112,7 +112,7 @@ static int load_file(const char *path, struct kube_config *out, struct error *er
     AUTO(files_clear) struct files files = {0};
 
     if (add_file(&files, path, false, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     return load_added(&files, out, err);
 }
 
@@ -121,7 +121,7 @@ static int load_files(const char *list, struct kube_config *out, struct error *e
     AUTO(files_clear) struct files files = {0};
 
     if (add_files(&files, list, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     return load_added(&files, out, err);
 }
 
@@ -153,7 +153,7 @@ static int load_account(const struct kube_environment *environment, const char *
     config.token_file = xasprintf("%s/token", dir);
     config.namespace = read_namespace(dir);
     if (read_files(&config, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     *out = config;
     config = (struct kube_config){0};
     return 0;

@@ -130,7 +130,7 @@ static int look_at_token(struct kube_credentials *credentials, uint64_t now_ms, 
     if (kube_config_read_token(config, &credentials->token, &problem) < 0 &&
         credentials->token == NULL) {
         *err = problem;
-        return -(int)err->code;
+        return error_pass(err);
     }
     /* The old one may still be good, as long as the file is being replaced. */
     tell_change(credentials, &credentials->token_news, &problem,
@@ -163,7 +163,7 @@ static int read_text(const struct followed *text, char **out, struct error *err)
     AUTO(buf_clear) struct buf bytes = buf_with_max(KUBE_PEM_MAX_BYTES);
 
     if (text->file != NULL && file_read(text->file, &bytes, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (text->file == NULL)
         buf_add_text(&bytes, text->text);
     if (strlen(buf_text(&bytes)) != bytes.length)
@@ -187,7 +187,7 @@ static int renew_ca(struct kube_credentials *credentials, struct error *err)
     AUTO_FREE char *fresh = NULL;
 
     if (read_text(&credentials->ca, &fresh, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (pem_check_authorities(fresh, err) < 0)
         return error_wrap(err, "%s", credentials->ca.file);
     if (replace(&credentials->ca, &fresh))
@@ -203,7 +203,7 @@ static int renew_pair(struct kube_credentials *credentials, struct error *err)
     bool is_new;
 
     if (read_text(certificate, &fresh_certificate, err) < 0 || read_text(key, &fresh_key, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (pem_check_pair(fresh_certificate, fresh_key, err) < 0)
         return error_wrap(err, "%s, %s", certificate->file != NULL ? certificate->file : "inline",
                           key->file != NULL ? key->file : "inline");

@@ -213,7 +213,7 @@ static int read_cluster(const struct section *section, struct kube_config *confi
         check_proxy(cluster, config, err) < 0 ||
         kubeconfig_read_bool(cluster, "insecure-skip-tls-verify", &config->insecure, err) < 0 ||
         kubeconfig_read_pem(cluster, "certificate-authority", section->path, &config->ca, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (config->insecure && (config->ca.file != NULL || config->ca.text != NULL))
         return kubeconfig_complain(cluster, err, "insecure-skip-tls-verify together with a ",
                                    "certificate-authority: keep one of them");
@@ -241,7 +241,7 @@ static int read_context(const struct section *context, char **cluster, char **us
 {
     if (kubeconfig_read_text(context->map, "cluster", cluster, err) < 0 ||
         kubeconfig_read_text(context->map, "user", user, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (*cluster == NULL)
         return kubeconfig_complain(context->map, err, "the context names no cluster", "");
     return 0;
@@ -251,7 +251,7 @@ static int read_context(const struct section *context, char **cluster, char **us
 static int read_user(const struct section *user, struct kube_config *config, struct error *err)
 {
     if (kubeconfig_read_impersonation(user->map, config, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (strncmp(config->server, "http://", 7) == 0)
         return 0;
     return kubeconfig_read_user(user->map, user->path, config, err);
@@ -264,18 +264,18 @@ static int read_all(const struct documents *all, struct kube_config *config, str
     struct section context, cluster, user;
 
     if (find_context(all, &context, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (read_context(&context, &cluster_name, &user_name, err) < 0 ||
         kubeconfig_read_text(context.map, "namespace", &config->namespace, err) < 0)
         return error_wrap(err, "kubeconfig %s", context.path);
     if (find_named(all, "clusters", "cluster", cluster_name, &cluster, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (read_cluster(&cluster, config, err) < 0)
         return error_wrap(err, "kubeconfig %s", cluster.path);
     if (user_name == NULL)
         return 0;
     if (find_named(all, "users", "user", user_name, &user, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (read_user(&user, config, err) < 0)
         return error_wrap(err, "kubeconfig %s", user.path);
     return 0;
@@ -291,11 +291,11 @@ int kubeconfig_parse(const struct kubeconfig_text *texts, size_t count, struct k
     for (; all.count < count; all.count++) {
         if (read_document(&texts[all.count], &all.items[all.count], err) < 0) {
             all.count++;
-            return -(int)err->code;
+            return error_pass(err);
         }
     }
     if (read_all(&all, &config, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     config.origin = xasprintf("kubeconfig %s%s", texts[0].path, count > 1 ? " and others" : "");
     *out = config;
     config = (struct kube_config){0};

@@ -66,7 +66,7 @@ int kubeconfig_read_file_name(const struct yaml_value *map, const char *key, con
     AUTO_FREE char *name = NULL;
 
     if (kubeconfig_read_text(map, key, &name, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (name != NULL)
         *out = kubeconfig_resolve(name, path);
     return 0;
@@ -80,7 +80,7 @@ int kubeconfig_read_pem(const struct yaml_value *map, const char *key, const cha
     size_t length = 0;
 
     if (kubeconfig_read_text(map, data_key, &encoded, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (encoded == NULL)
         return kubeconfig_read_file_name(map, key, path, &out->file, err);
     if (base64_decode(encoded, &out->text, &length, err) < 0)

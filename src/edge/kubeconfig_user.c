@@ -35,7 +35,7 @@ static int add_headers(const struct yaml_value *value, const char *name, struct 
         return kubeconfig_complain(value, err, "neither a text nor a list: ", name);
     if (value->type == YAML_SCALAR) {
         if (check_header(value, value->text, err) < 0)
-            return -(int)err->code;
+            return error_pass(err);
         kube_pairs_add(&config->impersonation, name, value->text);
         return 0;
     }
@@ -45,7 +45,7 @@ static int add_headers(const struct yaml_value *value, const char *name, struct 
         if (element->type != YAML_SCALAR)
             return kubeconfig_complain(element, err, "not a text: ", name);
         if (check_header(element, element->text, err) < 0)
-            return -(int)err->code;
+            return error_pass(err);
         kube_pairs_add(&config->impersonation, name, element->text);
     }
     return 0;
@@ -82,7 +82,7 @@ static int read_extra(const struct yaml_value *extra, struct kube_config *config
             return kubeconfig_complain(member->value, err, "the key is too long", "");
         name = extra_header(member->key);
         if (add_headers(member->value, name, config, err) < 0)
-            return -(int)err->code;
+            return error_pass(err);
     }
     return 0;
 }
@@ -100,10 +100,10 @@ int kubeconfig_read_impersonation(const struct yaml_value *user, struct kube_con
 
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
         if (add_headers(yaml_get(user, members[i].key), members[i].header, config, err) < 0)
-            return -(int)err->code;
+            return error_pass(err);
     }
     if (read_extra(yaml_get(user, "as-user-extra"), config, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (config->impersonation.count > 0 && kubeconfig_is_absent(yaml_get(user, "as")))
         return kubeconfig_complain(user, err, "as-uid, as-groups and as-user-extra need ", "as");
     return 0;
@@ -139,7 +139,7 @@ static int read_variables(const struct yaml_value *list, struct kube_exec *out, 
 
         if (kubeconfig_read_text(element, "name", &name, err) < 0 ||
             kubeconfig_read_text(element, "value", &value, err) < 0)
-            return -(int)err->code;
+            return error_pass(err);
         if (name == NULL || strchr(name, '=') != NULL)
             return kubeconfig_complain(element, err, "env: not a variable's name", "");
         kube_pairs_add(&out->variables, name, value != NULL ? value : "");
@@ -154,7 +154,7 @@ static int check_mode(const struct yaml_value *exec, const struct kube_exec *out
     AUTO_FREE char *mode = NULL;
 
     if (kubeconfig_read_text(exec, "interactiveMode", &mode, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (mode == NULL && strcmp(out->api_version, EXEC_GROUP "v1") == 0)
         return kubeconfig_complain(exec, err, "exec: v1 requires ", "interactiveMode");
     if (mode == NULL || strcmp(mode, "Never") == 0 || strcmp(mode, "IfAvailable") == 0)
@@ -175,7 +175,7 @@ static int read_command(const struct yaml_value *exec, const char *path, struct 
     AUTO_FREE char *name = NULL;
 
     if (kubeconfig_read_text(exec, "command", &name, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     if (name == NULL)
         return kubeconfig_complain(exec, err, "exec: there is no ", "command");
     out->command = strchr(name, '/') != NULL ? kubeconfig_resolve(name, path) : steal_ptr(&name);
@@ -213,7 +213,7 @@ static int read_exec(const struct yaml_value *exec, const char *path, struct kub
         kubeconfig_read_text(exec, "installHint", &out->install_hint, err) < 0 ||
         kubeconfig_read_bool(exec, "provideClusterInfo", &out->wants_cluster, err) < 0 ||
         check_mode(exec, out, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     return 0;
 }
 
@@ -269,6 +269,6 @@ int kubeconfig_read_user(const struct yaml_value *user, const char *path,
         kubeconfig_read_text(user, "password", &config->password, err) < 0 ||
         read_exec(yaml_get(user, "exec"), path, config, err) < 0 ||
         check_pair(user, config, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     return check_one_way(user, config, err);
 }

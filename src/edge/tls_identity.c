@@ -67,7 +67,7 @@ static int read_chain(const char *path, struct chain *out, struct error *err)
     int code;
 
     if (file_read(path, &text, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     datum = datum_of(&text);
     code = gnutls_x509_crt_list_import2(&out->certificates, &out->count, &datum,
                                         GNUTLS_X509_FMT_PEM, 0);
@@ -91,7 +91,7 @@ static int read_key(const char *path, gnutls_x509_privkey_t *out, struct error *
     int code;
 
     if (file_read(path, &text, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     datum = datum_of(&text);
     gnutls_x509_privkey_init(out);
     code = gnutls_x509_privkey_import2(*out, &datum, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN);
@@ -129,7 +129,7 @@ static int load_pair(const struct tls_files *files, struct tls_identity *identit
 
     if (read_chain(files->path[TLS_CERT_FILE], &chain, err) < 0 ||
         read_key(files->path[TLS_KEY_FILE], &key, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     code = gnutls_certificate_set_x509_key(identity->credentials, chain.certificates,
                                            (int)chain.count, key);
     if (code == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
@@ -149,7 +149,7 @@ static int load_client_ca(const char *path, struct tls_identity *identity, struc
     if (path[0] == '\0')
         return 0;
     if (read_chain(path, &authorities, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     code = gnutls_certificate_set_x509_trust(identity->credentials, authorities.certificates,
                                              (int)authorities.count);
     if (code < 0)
@@ -166,7 +166,7 @@ int tls_identity_load(const struct tls_files *files, struct tls_identity **out, 
         return error_set(err, ERR_IO, "no memory for certificates");
     if (load_pair(files, identity, err) < 0 ||
         load_client_ca(files->path[TLS_CLIENT_CA_FILE], identity, err) < 0)
-        return -(int)err->code;
+        return error_pass(err);
     identity->refs = 1;
     *out = steal_ptr(&identity);
     return 0;

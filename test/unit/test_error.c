@@ -40,6 +40,16 @@ static void test_error__cuts_long_texts(void **state)
     assert_int_equal(strlen(err.text), ERROR_TEXT_MAX - 1);
 }
 
+static void test_error_pass__gives_the_code_and_changes_nothing(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    error_set(&err, ERR_LIMIT, "too long");
+    assert_int_equal(error_pass(&err), -ERR_LIMIT);
+    assert_string_equal(err.text, "too long");
+}
+
 static void test_error_clear__makes_it_usable_again(void **state)
 {
     struct error err = {0};
@@ -68,6 +78,7 @@ int main(void)
         cmocka_unit_test(test_error_set__records_code_and_text_and_returns_the_negative_code),
         cmocka_unit_test(test_error_wrap__puts_context_in_front_and_keeps_the_code),
         cmocka_unit_test(test_error__cuts_long_texts),
+        cmocka_unit_test(test_error_pass__gives_the_code_and_changes_nothing),
         cmocka_unit_test(test_error_clear__makes_it_usable_again),
         cmocka_unit_test(test_error_code_of__tells_what_is_missing_from_what_is_forbidden),
     };

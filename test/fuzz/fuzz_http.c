@@ -7,6 +7,8 @@
 #include "topofit/mem.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +59,21 @@ static struct http_server *server_once(void)
     return server;
 }
 
+/* A connection; others on the machine may have used up the ports for a while. */
+static int connect_to(const struct sockaddr_in *address)
+{
+    for (;;) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        if (fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) == 0)
+            return fd;
+        if (fd < 0 || errno != EADDRNOTAVAIL)
+            abort();
+        close(fd);
+        poll(NULL, 0, 10);
+    }
+}
+
 /* Send, say that nothing more comes, and read to the end. return the bytes read, cut to size - 1.
  */
 static size_t exchange(const void *bytes, size_t length, char *out, size_t size)
@@ -65,12 +82,10 @@ static size_t exchange(const void *bytes, size_t length, char *out, size_t size)
                                   .sin_port = htons((in_port_t)http_port(server_once())),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct linger none = {.l_onoff = 1};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = connect_to(&address);
     size_t total = 0;
     ssize_t got;
 
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
-        abort();
     /* No port stays in TIME_WAIT: thousands of runs a second would use them up. */
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
     if (send(fd, bytes, length, MSG_NOSIGNAL) >= 0)

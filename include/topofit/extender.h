@@ -81,6 +81,7 @@ struct extender {
     struct cluster *cluster; /* borrowed, as everything here */
     const struct class_table *classes;
     struct gputopo_memo *memo;
+    struct waste_memo *waste_memo; /* may be NULL */
     struct history *history;
     struct bind_port binder;
     struct observer observer;

@@ -11,6 +11,7 @@
 #define TOPOFIT_POD_MIX_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "topofit/host.h"
 #include "topofit/request.h"
@@ -26,6 +27,7 @@ struct mix_task {
 
 struct pod_mix {
     unsigned references;
+    uint64_t serial; /* unique among those of a cluster; 0: not published */
     size_t count;
     struct mix_task tasks[]; /* the most frequent first */
 };

@@ -12,15 +12,20 @@
 #ifndef TOPOFIT_WASTE_H
 #define TOPOFIT_WASTE_H
 
+#include <stdint.h>
+
 #include "topofit/leftover.h"
 #include "topofit/pod_mix.h"
+
+/* Sizes are rounded up to a hundredth of a device where they are weighed against each other. */
+#define WASTE_CELLS 100
 
 /* For devices of one class and size. */
 struct waste_model {
     const struct device_class *class;
     uint64_t memory_mib;
     uint16_t cores;
-    float hole_milli[WHOLE_DEVICE_MILLI + 1]; /* of a device with so much idle, wasted in the end */
+    float worth_milli[WASTE_CELLS + 1]; /* of a hole of so many hundredths; a whole device: 1000 */
     double cpu_per_device; /* CPU-milli that the mix takes with each device-milli; 0: none */
 };
 
@@ -33,7 +38,22 @@ struct waste_models {
     struct waste_model items[WASTE_MODELS_MAX];
 };
 
-/* The expected waste of what is left on a node. */
+/*
+ * Remembers models from call to call: one costs about a millisecond. Fixed size; safe to share
+ * between threads: whoever finds it in use goes without. NULL works everywhere.
+ */
+struct waste_memo;
+struct waste_memo *waste_memo_new(void);
+void waste_memo_free(struct waste_memo *memo);
+
+/* The models of a mix as far as they are known; keep those that came to be known since. */
+void waste_memo_load(struct waste_memo *memo, const struct pod_mix *mix, struct waste_models *out);
+void waste_memo_store(struct waste_memo *memo, const struct waste_models *models);
+
+/*
+ * The waste of what is left on a node. Only differences mean something: what is left may be worth
+ * more than its size, where it is just what is wanted.
+ */
 double waste_milli(struct waste_models *models, const struct leftover *leftover);
 
 #endif

@@ -226,22 +226,27 @@ static void tally(struct cluster *cluster, const struct pod *pod)
         mix_tally_add(cluster->tally, &pod->request, pod->host);
 }
 
+static void publish_mix(struct cluster *cluster, struct pod_mix *steal_mix)
+{
+    if (steal_mix != NULL)
+        steal_mix->serial = ++cluster->last_version;
+    pod_mix_unref(cluster->mix);
+    cluster->mix = steal_mix;
+    snapshot_unref(steal_ptr(&cluster->current));
+}
+
 static void summarise_mix(struct cluster *cluster)
 {
     if (cluster->tally == NULL || !mix_tally_has_news(cluster->tally))
         return;
-    pod_mix_unref(cluster->mix);
-    cluster->mix = mix_tally_summary(cluster->tally);
-    snapshot_unref(steal_ptr(&cluster->current));
+    publish_mix(cluster, mix_tally_summary(cluster->tally));
 }
 
 void cluster_set_pod_mix(struct cluster *cluster, struct pod_mix *steal_mix)
 {
     LOCK(cluster);
     mix_tally_free(steal_ptr(&cluster->tally));
-    pod_mix_unref(cluster->mix);
-    cluster->mix = steal_mix;
-    snapshot_unref(steal_ptr(&cluster->current));
+    publish_mix(cluster, steal_mix);
 }
 
 /* --- pods ------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon - everything that `topofit serve` runs, started and stopped in order. */
+#include "topofit/waste.h"
 #include "topofit/daemon.h"
 
 #include "daemon_inside.h"
@@ -147,11 +148,13 @@ static void build(struct daemon *daemon, bool embedded)
     daemon->cluster = cluster_new(&key);
     daemon->history = history_new(&key);
     daemon->memo = gputopo_memo_new(MEMO_SLOTS);
+    daemon->waste_memo = waste_memo_new();
     daemon->metrics = metrics_new(TOPOFIT_VERSION);
     daemon->extender = (struct extender){
         .cluster = daemon->cluster,
         .classes = &daemon->classes,
         .memo = daemon->memo,
+        .waste_memo = daemon->waste_memo,
         .history = daemon->history,
         .observer = daemon_observer(daemon),
         .options = extender_options(daemon->config, embedded),
@@ -257,6 +260,7 @@ void daemon_stop(struct daemon *daemon)
     http_stop(daemon->admin_server); /* so long people can watch the end */
     daemon_free_kube(daemon);
     daemon_close_tls(daemon);
+    waste_memo_free(daemon->waste_memo);
     gputopo_memo_free(daemon->memo);
     history_free(daemon->history);
     cluster_free(daemon->cluster);

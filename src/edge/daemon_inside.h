@@ -26,6 +26,7 @@ struct daemon {
     struct cluster *cluster;
     struct history *history;
     struct gputopo_memo *memo;
+    struct waste_memo *waste_memo;
     struct metrics *metrics;
     struct extender extender;
     struct embedded_port embedded; /* embedded mode */

@@ -125,10 +125,17 @@ void call_decide(struct extender *extender, const struct call *call,
 void ranking_begin(struct ranking *ranking, const struct extender *extender,
                    const struct snapshot *snapshot, const struct pod *pod)
 {
-    *ranking = (struct ranking){.pod = pod,
-                                .packing = decide_packing(&extender->options.policy, &pod->request),
-                                .models = {.mix = snapshot->mix}};
+    *ranking =
+        (struct ranking){.pod = pod,
+                         .memo = extender->waste_memo,
+                         .packing = decide_packing(&extender->options.policy, &pod->request)};
+    waste_memo_load(ranking->memo, snapshot->mix, &ranking->models);
     scarcity_of(snapshot->mix, &snapshot->supply, &ranking->scarcity);
+}
+
+void ranking_end(struct ranking *ranking)
+{
+    waste_memo_store(ranking->memo, &ranking->models);
 }
 
 /* All devices of a plan are of one node, and nearly always of one product. */

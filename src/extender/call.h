@@ -55,6 +55,7 @@ void call_decide(struct extender *extender, const struct call *call,
 /* What ranking the nodes of one picture needs beside the nodes. Large: keep it off the stack. */
 struct ranking {
     const struct pod *pod;
+    struct waste_memo *memo;
     enum packing_policy packing;
     struct waste_models models;
     struct scarcity scarcity;
@@ -62,6 +63,9 @@ struct ranking {
 
 void ranking_begin(struct ranking *ranking, const struct extender *extender,
                    const struct snapshot *snapshot, const struct pod *pod);
+
+/* Keep what was learned on the way for the next call. */
+void ranking_end(struct ranking *ranking);
 
 /* How good a node is for the pod as it is planned there. */
 struct ranked_node ranking_judge(struct ranking *ranking, const struct called_node *called,

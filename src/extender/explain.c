@@ -105,6 +105,7 @@ static void fill(struct extender *extender, struct explanation *explanation)
         explain_node(extender, explanation, row);
         explanation->kept += row->kept;
     }
+    ranking_end(explanation->ranking);
     score(extender, explanation);
     if (count > 0)
         qsort(explanation->rows, count, sizeof *explanation->rows, compare_rows);

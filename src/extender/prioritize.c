@@ -79,6 +79,7 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
     ranking_begin(ranking, extender, call.snapshot, call.pod);
     for (size_t i = 0; i < call.count; i++)
         consider(extender, &call, i, ranking, &nodes[i]);
+    ranking_end(ranking);
     rank_nodes(nodes, call.count, extender->options.policy.scores, merits);
     write_scores(nodes, call.count, out);
     return 0;

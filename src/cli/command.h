@@ -18,8 +18,8 @@ struct command {
     int (*run)(const struct command *command, int argc, char **argv);
 };
 
-extern const struct command command_serve, command_explain, command_check_config, command_reference,
-    command_completion, command_version;
+extern const struct command command_serve, command_explain, command_simulate, command_check_config,
+    command_reference, command_completion, command_version;
 
 /* All commands in the order of the help; NULL behind the last. */
 const struct command *const *cli_commands(void);

@@ -51,10 +51,16 @@ static void print_script(void)
          "    local words= before=${COMP_WORDS[COMP_CWORD-1]}\n"
          "    COMPREPLY=()\n"
          "    case $before in\n"
-         "    --config | --cluster | --kubeconfig | -f | --file) return ;;\n"
+         "    --config | --cluster | --kubeconfig | -f | --file | -w | --workload | -n | --nodes)\n"
+         "        return ;;\n"
          "    esac\n"
          "    if [ \"$before\" = -o ] || [ \"$before\" = --output ]; then\n"
          "        words=\"text json\"\n"
+         "        [ \"${COMP_WORDS[1]}\" != simulate ] || words=\"text json csv\"\n"
+         "    elif [ \"$before\" = --policy ]; then\n"
+         "        words=\"pack spread topology-first\"\n"
+         "    elif [ \"$before\" = --only ]; then\n"
+         "        words=\"topofit first-fit best-effort\"\n"
          "    elif [ \"$COMP_CWORD\" -eq 1 ] || [ \"$before\" = help ]; then");
     print_commands();
     puts("    else\n        case ${COMP_WORDS[1]} in");

@@ -114,8 +114,8 @@ static void test_cli_run__tells_its_commands(void **state)
 
 static void test_cli_run__every_command_has_help(void **state)
 {
-    static const char *const commands[] = {"serve",      "explain", "check-config",
-                                           "completion", "version", "reference"};
+    static const char *const commands[] = {"serve",   "explain",   "check-config", "completion",
+                                           "version", "reference", "simulate"};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
@@ -253,7 +253,7 @@ static void test_cli_run__completion_knows_commands_and_options(void **state)
 
     (void)state;
     assert_int_equal(bash.code, EXIT_YES);
-    assert_contains(bash.out, "serve explain check-config");
+    assert_contains(bash.out, "serve explain simulate check-config");
     assert_contains(bash.out, "--kubeconfig");
     assert_contains(zsh.out, "#compdef topofit");
 }

@@ -60,6 +60,7 @@ struct config {
     enum packing_policy packing_policy;
     enum device_order packing_device;
     enum rank_scores packing_scores;
+    char *packing_workload_file; /* "" = learn the mix of pods */
     enum log_level log_level;
     enum log_format log_format;
 

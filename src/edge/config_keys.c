@@ -109,6 +109,8 @@ const struct key config_keys[] = {
      "which GPUs of a node to fill first; auto: as the policy goes"},
     {"packing.scores", KEY_CHOICE, RELOADED, AT(packing_scores), "winner", 0, 0, score_words,
      "winner: the best node alone gets 10; graded: by quality, for others to have a say"},
+    {"packing.workloadFile", KEY_TEXT, FIXED, AT(packing_workload_file), "", 0, 0, NULL,
+     "jobs that usually come (CSV); empty: learned from the pods that arrive"},
     {"log.level", KEY_CHOICE, RELOADED, AT(log_level), "info", 0, 0, level_words,
      "least level that is written"},
     {"log.format", KEY_CHOICE, RELOADED, AT(log_format), "text", 0, 0, format_words,

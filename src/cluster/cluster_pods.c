@@ -419,7 +419,7 @@ void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t cou
 {
     struct cluster *listed = cluster_new(&cluster->key); /* knows no nodes, so it sums nothing */
 
-    /* The first list shows who runs here; later ones show nobody who did not come by the watch. */
+    /* The first list shows who runs here. Later ones show hardly anybody whom no watch showed. */
     for (size_t i = 0; i < count && !cluster_is_synced(cluster); i++)
         tally(listed, pods[i]);
     for (size_t i = 0; i < count; i++)
@@ -432,7 +432,7 @@ void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t cou
     SWAP(cluster->nominations, listed->nominations);
     SWAP(cluster->host_loads, listed->host_loads);
     cluster_republish_all(cluster);
-    if (!cluster->pods_listed)
+    if (!cluster->pods_listed && cluster->tally != NULL) /* a mix that was given stays */
         SWAP(cluster->tally, listed->tally);
     cluster->pods_listed = true;
     summarise_mix(cluster);

@@ -4,6 +4,8 @@
 
 #include "topofit/leftover.h"
 
+#include <string.h>
+
 /* What taking a device that is insisted on costs, and how urgent that may become. */
 #define WASTE_PER_MILLI 0.01
 #define URGENCY_MAX 2.0
@@ -77,12 +79,24 @@ void scarcity_of(const struct pod_mix *mix, const struct product_supply *supply,
     out->count = supply->count;
 }
 
-double scarcity_cost_milli(const struct scarcity *scarcity, const struct text *product,
-                           uint32_t taken_milli)
+/* Nodes of the cluster share their products' names; one that came with a question does not. */
+static unsigned find(const struct scarcity *scarcity, const struct text *product)
 {
     for (unsigned i = 0; i < scarcity->count; i++) {
         if (scarcity->items[i].product == product)
-            return scarcity->items[i].waste_per_milli * taken_milli;
+            return i;
     }
-    return 0;
+    for (unsigned i = 0; i < scarcity->count; i++) {
+        if (strcmp(scarcity->items[i].product->chars, product->chars) == 0)
+            return i;
+    }
+    return scarcity->count;
+}
+
+double scarcity_cost_milli(const struct scarcity *scarcity, const struct text *product,
+                           uint32_t taken_milli)
+{
+    unsigned i = find(scarcity, product);
+
+    return i < scarcity->count ? scarcity->items[i].waste_per_milli * taken_milli : 0;
 }

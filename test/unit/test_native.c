@@ -76,6 +76,9 @@ static void test_read_demands__an_unknown_word_is_a_problem_that_names_the_choic
         {"topofit.io/topology-max-tier", "-1", "0, 1 or 2"},
         {"topofit.io/topology-source", "both", "auto, vendor or numa"},
         {"topofit.io/isolation", "mig", "soft, hard, partitioned or shared"},
+        {"topofit.io/packing-policy", "binpack", "pack, spread or topology-first"},
+        {"topofit.io/packing-policy", "", "pack, spread or topology-first"},
+        {"topofit.io/packing-policy", "pack,spread", "pack, spread or topology-first"},
     };
 
     (void)state;
@@ -86,6 +89,21 @@ static void test_read_demands__an_unknown_word_is_a_problem_that_names_the_choic
         assert_contains(request.problem, cases[i].key);
         assert_contains(request.problem, cases[i].value);
         assert_contains(request.problem, cases[i].expected);
+    }
+}
+
+static void test_read_demands__reads_each_packing_policy(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < PACKING_POLICY_COUNT; i++) {
+        const char *word = packing_policy_name((enum packing_policy)i);
+        AUTO(request_clear) struct request request = read_one("topofit.io/packing-policy", word);
+        AUTO(request_clear) struct request silent = read_one("topofit.io/topology", "soft");
+
+        assert_null(request.problem);
+        assert_true(request.has_packing);
+        assert_int_equal(request.packing, i);
+        assert_false(silent.has_packing);
     }
 }
 
@@ -182,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_demands__reads_each_word),
+        cmocka_unit_test(test_read_demands__reads_each_packing_policy),
         cmocka_unit_test(test_read_demands__an_unknown_word_is_a_problem_that_names_the_choice),
         cmocka_unit_test(test_read_demands__splits_lists_and_skips_empty_items),
         cmocka_unit_test(test_read_demands__a_list_has_bounds_and_names_them),

@@ -55,7 +55,7 @@ static void sum_demand(const struct pod_mix *mix, const struct device *device, s
         if (need == 0)
             continue;
         if (cells < WASTE_CELLS)
-            out->share[cells] += task->share;
+            out->share[cells] += task->share * task->ask.count;
         out->cpu_milli += task->share * (double)task->host.cpu_milli;
         out->device_milli += task->share * need * task->ask.count;
     }
@@ -213,27 +213,34 @@ static const struct waste_model *model_for(struct waste_models *models, const st
 
 /* --- a node ----------------------------------------------------------------------------------- */
 
-static double stranded_milli(const struct leftover *leftover, const struct waste_model *model)
+/* What idle devices would take of the host until they are full, by what the mix takes with them. */
+struct appetite {
+    double device_milli, cpu_milli;
+};
+
+static double stranded_milli(const struct leftover *leftover, const struct appetite *appetite)
 {
     double fed;
 
-    if (leftover->cpu_milli == UINT64_MAX || model->cpu_per_device <= 0)
+    if (leftover->cpu_milli == UINT64_MAX || appetite->cpu_milli <= 0)
         return 0;
-    fed = (double)leftover->cpu_milli / model->cpu_per_device;
-    return leftover->total_milli > fed ? leftover->total_milli - fed : 0;
+    fed = (double)leftover->cpu_milli * appetite->device_milli / appetite->cpu_milli;
+    return appetite->device_milli > fed ? appetite->device_milli - fed : 0;
 }
 
 double waste_milli(struct waste_models *models, const struct leftover *leftover)
 {
     const struct node *node = leftover->node;
-    const struct waste_model *model = NULL;
+    struct appetite appetite = {0};
     double sum = 0;
 
     for (unsigned i = 0; i < node->device_count; i++) {
+        const struct waste_model *model = model_for(models, &node->devices[i]);
         unsigned idle = leftover->idle_milli[i];
 
-        model = model_for(models, &node->devices[i]);
         sum += idle - (double)model->worth_milli[idle / CELL_MILLI];
+        appetite.device_milli += model->cpu_per_device > 0 ? idle : 0;
+        appetite.cpu_milli += model->cpu_per_device * idle;
     }
-    return model != NULL ? sum + stranded_milli(leftover, model) : 0;
+    return sum + stranded_milli(leftover, &appetite);
 }

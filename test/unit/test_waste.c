@@ -149,6 +149,99 @@ static void test_waste__knows_each_kind_of_device_by_its_size(void **state)
     pod_mix_unref(mix);
 }
 
+/* Of two kinds of devices the mix wants one: the other strands nothing, wherever it stands. */
+static void test_waste__devices_that_nobody_wants_take_no_cpu_from_the_others(void **state)
+{
+    static struct device_class other_class;
+    struct pod_mix *mix = mix_of((const struct kind[]){{1, 8000, 1, 0}}, 1);
+
+    (void)state;
+    for (unsigned unwanted = 0; unwanted < 2; unwanted++) {
+        AUTO(node_unref_pointer) struct node *node = node_plain("n", 2, 1000, 100);
+        struct waste_models models = {.mix = mix};
+        struct node_use use = use_none(node);
+        struct leftover leftover;
+
+        node->host.cpu_milli = 3600; /* half of 0.9 of what one device takes */
+        node->devices[unwanted].class = &other_class;
+        leftover_of(node, &use, (struct host_amounts){0}, &leftover);
+        assert_near(waste_milli(&models, &leftover), 500, 1);
+    }
+    pod_mix_unref(mix);
+}
+
+/* As often as twice as many pods of one would. */
+static void test_waste__a_pod_of_several_fractions_comes_to_several_devices(void **state)
+{
+    struct pod_mix *twice = mix_of((const struct kind[]){{0.5, 0, 1, 60}, {0.5, 0, 1, 50}}, 2);
+    struct pod_mix *more = mix_of((const struct kind[]){{0.5, 0, 1, 60}, {0.25, 0, 2, 50}}, 2);
+
+    (void)state;
+    assert_near(waste_of_one(more, 60, 0), waste_of_one(twice, 60, 0), 0.01);
+    pod_mix_unref(twice);
+    pod_mix_unref(more);
+}
+
+/* The worth of a hole is that of a whole device at most, and of nothing at least. */
+static void test_waste__stays_within_what_a_device_is_worth(void **state)
+{
+    uint64_t chance = 3;
+
+    (void)state;
+    for (unsigned round = 0; round < 30; round++) {
+        struct kind kinds[4];
+        struct pod_mix *mix;
+
+        for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+            kinds[i] = (struct kind){.share = chance_below(&chance, 3) / 8.0,
+                                     .cpu_milli = chance_below(&chance, 3) * 7000,
+                                     .count = 1 + chance_below(&chance, 3),
+                                     .percent = chance_below(&chance, 101)};
+        kinds[0].share *= 1e-12; /* so seldom that its price is enormous */
+        mix = mix_of(kinds, ARRAY_LEN(kinds));
+        for (unsigned idle = 0; idle <= 100; idle += 10) {
+            double waste = waste_of_one(mix, idle, 0);
+            double stranded = waste_of_one(mix, idle, 1 + chance_below(&chance, 9000)) - waste;
+
+            assert_true(waste >= 10.0 * idle - 1000 && waste <= 10.0 * idle);
+            assert_true(stranded >= 0 && stranded <= 10.0 * idle);
+        }
+        pod_mix_unref(mix);
+    }
+}
+
+static void test_waste__with_a_mix_of_nothing_all_that_is_idle_is_wasted(void **state)
+{
+    struct pod_mix *mix = pod_mix_new(0);
+
+    (void)state;
+    assert_near(waste_of_one(mix, 70, 1000), 700, 0.01);
+    pod_mix_unref(mix);
+}
+
+/* More kinds of devices than are remembered: what is said of each stays the same. */
+static void test_waste__many_kinds_of_devices_are_told_apart(void **state)
+{
+    struct pod_mix *mix = mix_of((const struct kind[]){{1, 0, 1, 50}}, 1);
+    struct waste_models models = {.mix = mix};
+
+    (void)state;
+    for (unsigned round = 0; round < 2; round++) {
+        AUTO(node_unref_pointer) struct node *node = node_plain("n", 2 * WASTE_MODELS_MAX, 0, 9);
+        struct node_use use = use_none(node);
+        struct leftover leftover;
+
+        for (unsigned i = 0; i < node->device_count; i++) {
+            node->devices[i].memory_mib = 1000 * (i + 1);
+            use_take(&use, node, i, 510 * (i + 1), 0, ISOLATION_SOFT);
+        }
+        leftover_of(node, &use, (struct host_amounts){0}, &leftover);
+        assert_near(waste_milli(&models, &leftover), 490 * 2 * WASTE_MODELS_MAX, 0.1);
+    }
+    assert_int_equal(models.count, WASTE_MODELS_MAX);
+    pod_mix_unref(mix);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +251,11 @@ int main(void)
         cmocka_unit_test(test_waste__an_idle_device_is_used_by_pods_that_take_it_whole),
         cmocka_unit_test(test_waste__devices_without_cpu_are_stranded),
         cmocka_unit_test(test_waste__knows_each_kind_of_device_by_its_size),
+        cmocka_unit_test(test_waste__devices_that_nobody_wants_take_no_cpu_from_the_others),
+        cmocka_unit_test(test_waste__a_pod_of_several_fractions_comes_to_several_devices),
+        cmocka_unit_test(test_waste__stays_within_what_a_device_is_worth),
+        cmocka_unit_test(test_waste__with_a_mix_of_nothing_all_that_is_idle_is_wasted),
+        cmocka_unit_test(test_waste__many_kinds_of_devices_are_told_apart),
     };
 
     return cmocka_run_group_tests_name("waste", tests, NULL, NULL);

@@ -98,7 +98,7 @@ void gputopo_choose(const struct topology_question *question, const struct topol
  * number to compare: groups of 8 within tier 0 count most, then those within tier 1, then the same
  * for 4 and for 2. Up to 7 of each kind are told apart. 0 = none is lost.
  *
- * before, after  the idle devices; after is a subset of before. A lower bound where more than 16
+ * before, after  the idle devices; after is a subset of before. An estimate where more than 16
  *                devices are so wired that a limit of the search is hit.
  */
 #define TOPOLOGY_GROUPS_LOST_BITS 18

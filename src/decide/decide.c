@@ -225,6 +225,12 @@ static uint8_t count_broken(const struct problem *problem, const struct plan *pl
     return (uint8_t)mask_count(broken);
 }
 
+/* Does a device wait for pods? Those that nobody may join form no group that could be lost. */
+static bool is_waiting(const struct device *device, const struct device_use *use)
+{
+    return use->slots == 0 && device->healthy && !device->cordoned && !use->conflicted;
+}
+
 /* Fractions are taken where devices are in use already; which idle one they break hardly matters.
  */
 static uint32_t count_lost_groups(const struct problem *problem, const struct plan *plan)
@@ -238,7 +244,7 @@ static uint32_t count_lost_groups(const struct problem *problem, const struct pl
             whole |= plan->sets[a];
     }
     for (unsigned i = 0; i < problem->node->device_count; i++) {
-        if (problem->use->devices[i].slots == 0 && problem->node->devices[i].healthy)
+        if (is_waiting(&problem->node->devices[i], &problem->use->devices[i]))
             idle |= mask_of(i);
     }
     return gputopo_groups_lost(problem->node->graph, problem->rule.source, idle, idle & ~whole);

@@ -30,6 +30,9 @@
  */
 #define DISCARD_MAX_BYTES ((uint64_t)1024 * 1024)
 
+#define PARAMETERS_MAX 64
+#define PARAMETERS_MAX_TEXT "64"
+
 struct http_server {
     struct http_options options;
     struct MHD_Daemon *daemon;
@@ -46,6 +49,7 @@ struct http_server {
 struct client {
     struct peer *peer;
     struct tls_session *tls; /* NULL on a plain port */
+    struct http_call *call;  /* owned: the library drops some requests without telling */
 };
 
 /* --- who is busy with the server -------------------------------------------------------------- */
@@ -168,8 +172,8 @@ static enum MHD_Result see_header(struct http_call *call, const char *path, cons
     call->refusal = route(call);
     if (framing.refusal != 0)
         return refuse(call, framing.refusal, framing.problem, true);
-    if (call->has_nul)
-        return refuse(call, MHD_HTTP_BAD_REQUEST, "%00 in the target", true);
+    if (call->target_problem != NULL)
+        return refuse(call, MHD_HTTP_BAD_REQUEST, call->target_problem, true);
     if (call->refusal == 0 && framing.content_length > max)
         call->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
     too_long =
@@ -240,6 +244,27 @@ static struct client *client_of(struct MHD_Connection *connection)
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
+/*
+ * The end of a request, whichever way it is learnt: on_completed, or else the next request or the
+ * end of the connection. For the library says nothing of a request that it has found fault with
+ * twice, say with more cookies than it has room for, and then with the Host that it threw away.
+ */
+static void end_call(struct client *client)
+{
+    struct http_call *call = client->call;
+
+    if (call == NULL)
+        return;
+    client->call = NULL;
+    peer_is_done(call->peer);
+    if (call->response != NULL)
+        MHD_destroy_response(call->response);
+    if (call->handed_over)
+        http_server_release(call->server);
+    buf_clear(&call->body);
+    free(call);
+}
+
 static void on_greeted(void *ctx)
 {
     struct client *client = ctx;
@@ -273,21 +298,46 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **p
         *place = meet(server, connection);
         return;
     }
+    end_call(client);
     deadlines_remove(server->deadlines, client->peer);
     tls_session_end(client->tls);
     free(client);
+}
+
+/*
+ * The library splits the query once we return. With thousands of parameters it runs out of the
+ * connection's memory, and then neither answers nor closes: it gets none of them to split. The
+ * bytes are its own, and not constant.
+ *
+ * return  what is wrong, static, or NULL.
+ */
+static const char *judge_target(const char *target)
+{
+    const char *query = strchr(target, '?');
+    unsigned parameters = 1;
+
+    for (const char *at = query; at != NULL && *at != '\0'; at++)
+        parameters += *at == '&';
+    if (parameters > PARAMETERS_MAX) {
+        ((char *)query)[1] = '\0';
+        return "more than " PARAMETERS_MAX_TEXT " parameters";
+    }
+    return strstr(target, "%00") != NULL ? "%00 in the target" : NULL;
 }
 
 /* The request line is read. target is NULL when it is missing. */
 static void *on_target(void *ctx, const char *target, struct MHD_Connection *connection)
 {
     struct http_server *server = ctx;
+    struct client *client = client_of(connection);
     struct http_call *call = xcalloc(1, sizeof *call);
 
+    end_call(client);
+    client->call = call;
     call->server = server;
     call->connection = connection;
-    call->peer = client_of(connection)->peer;
-    call->has_nul = target != NULL && strstr(target, "%00") != NULL;
+    call->peer = client->peer;
+    call->target_problem = target != NULL ? judge_target(target) : NULL;
     call->body = buf_with_max(server->options.body_max_bytes);
     return call;
 }
@@ -317,21 +367,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **call_place,
                          enum MHD_RequestTerminationCode how)
 {
-    struct http_server *server = ctx;
-    struct http_call *call = *call_place;
-
-    (void)connection;
+    (void)ctx;
     (void)how;
-    if (call == NULL)
-        return;
     *call_place = NULL;
-    peer_is_done(call->peer);
-    if (call->response != NULL)
-        MHD_destroy_response(call->response);
-    if (call->handed_over)
-        http_server_release(server);
-    buf_clear(&call->body);
-    free(call);
+    end_call(client_of(connection));
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

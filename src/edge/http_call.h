@@ -34,9 +34,9 @@ struct http_call {
     const struct http_route *route; /* NULL when no path matched */
 
     bool header_seen;
-    bool handed_over; /* a handler has it; the server waits for its answer */
-    bool has_nul;     /* the target holds %00, which would cut it short */
-    unsigned refusal; /* status to refuse with once the body is read, 0 = none */
+    bool handed_over;           /* a handler has it; the server waits for its answer */
+    const char *target_problem; /* why the target is refused, static; NULL: it is not */
+    unsigned refusal;           /* status to refuse with once the body is read, 0 = none */
     struct buf body;
     uint64_t received; /* bytes of the body so far, those thrown away included */
     uint64_t header_us;

@@ -30,6 +30,7 @@ struct config {
     char *extender_listen;
     uint64_t extender_threads;
     uint64_t extender_connections_max;
+    uint64_t extender_client_connections_max;
     uint64_t extender_body_max_mib;
     uint64_t extender_request_timeout_ms;
     uint64_t extender_bind_timeout_ms;

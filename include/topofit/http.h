@@ -76,7 +76,11 @@ struct http_options {
     unsigned client_connections_max; /* of one address; further ones are closed. 0: any number */
     size_t body_max_bytes;
     uint64_t request_timeout_ms; /* first to last byte of a request, and again of its answer */
-    uint64_t first_request_timeout_ms; /* from connecting to asking; 0: idle_timeout_ms counts */
+    /*
+     * From connecting to asking; 0: idle_timeout_ms counts. While all connections are taken it is
+     * a second at most: who says nothing makes room for who would.
+     */
+    uint64_t first_request_timeout_ms;
     uint64_t idle_timeout_ms; /* of a kept-alive connection; over 90 s for kube-scheduler */
     /*
      * Called once per answered request, before the answer is sent, for metrics and logs; may be

@@ -41,6 +41,8 @@ const struct key config_keys[] = {
      "threads that answer calls"},
     {"extender.connectionsMax", KEY_NUMBER, FIXED, AT(extender_connections_max), "1024", 16, 65535,
      NULL, "connections open at once"},
+    {"extender.clientConnectionsMax", KEY_NUMBER, FIXED, AT(extender_client_connections_max), "512",
+     1, 65535, NULL, "connections of one client address open at once; further ones are closed"},
     {"extender.bodyMaxMiB", KEY_NUMBER, FIXED, AT(extender_body_max_mib), "16", 1, 512, NULL,
      "largest request; raise it only for nodeCacheCapable: false"},
     {"extender.requestTimeout", KEY_DURATION, FIXED, AT(extender_request_timeout_ms), "10s", 100,

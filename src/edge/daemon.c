@@ -19,6 +19,7 @@
 #define MEMO_SLOTS 4096
 #define ADMIN_THREADS 1
 #define EXTENDER_CONNECTIONS_MIN 16
+#define EXTENDER_FIRST_REQUEST_TIMEOUT_MS 30000
 #define ADMIN_CONNECTIONS_MAX 256
 #define ADMIN_CLIENT_CONNECTIONS_MAX 32 /* probes of the kubelet have an address of their own */
 #define ADMIN_BODY_MAX_BYTES (1u << 20)
@@ -88,8 +89,10 @@ static int start_extender(struct daemon *daemon, struct error *err)
         .ctx = daemon,
         .threads = (unsigned)config->extender_threads,
         .connections_max = extender_connections(daemon),
+        .client_connections_max = (unsigned)config->extender_client_connections_max,
         .body_max_bytes = (size_t)config->extender_body_max_mib << 20,
         .request_timeout_ms = config->extender_request_timeout_ms,
+        .first_request_timeout_ms = EXTENDER_FIRST_REQUEST_TIMEOUT_MS,
         .idle_timeout_ms = IDLE_TIMEOUT_MS,
         .on_done = daemon_count_extender_request,
     };

@@ -441,7 +441,8 @@ static struct http_server *start_on(const struct http_options *options, int sock
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->idle, NULL);
     server->deadlines =
-        deadlines_start(options->request_timeout_ms, options->first_request_timeout_ms, err);
+        deadlines_start(options->request_timeout_ms, options->first_request_timeout_ms,
+                        options->connections_max, err);
     if (server->deadlines == NULL) {
         close(socket);
         destroy(server);

@@ -20,6 +20,7 @@
 #define LOOKS_PER_LIMIT 8
 #define LOOK_MIN_MS 5
 #define LOOK_MAX_MS 1000
+#define CROWDED_FIRST_LIMIT_MS 1000
 
 enum phase {
     PHASE_IDLE = 0,  /* nothing of the next request seen */
@@ -42,11 +43,13 @@ struct peer {
 struct deadlines {
     uint64_t limit_ms;
     uint64_t first_limit_ms; /* 0 = none */
+    unsigned places;         /* how many peers there can be */
     pthread_t thread;
-    pthread_mutex_t lock; /* the list and `stopping`; held while a peer's fd is used */
-    pthread_cond_t stop;
+    pthread_mutex_t lock; /* the three below; held while a peer's fd is used */
+    pthread_cond_t stop;  /* with `lock` */
     bool stopping;
     struct peer *peers;
+    unsigned peer_count;
 };
 
 static uint64_t pack(enum phase phase)
@@ -95,9 +98,13 @@ static bool is_over(uint64_t at, uint64_t limit_ms)
 }
 
 /* A connection that never asked anything takes a place from those who would. */
-static bool is_loitering(const struct peer *peer, uint64_t at, uint64_t first_limit_ms)
+static bool is_loitering(const struct peer *peer, uint64_t at, const struct deadlines *deadlines)
 {
-    return first_limit_ms > 0 && !peer->was_served && is_over(at, first_limit_ms);
+    uint64_t limit_ms = deadlines->first_limit_ms;
+
+    if (limit_ms > CROWDED_FIRST_LIMIT_MS && deadlines->peer_count >= deadlines->places)
+        limit_ms = CROWDED_FIRST_LIMIT_MS;
+    return limit_ms > 0 && !peer->was_served && is_over(at, limit_ms);
 }
 
 static void look_at(struct peer *peer, const struct deadlines *deadlines)
@@ -118,7 +125,7 @@ static void look_at(struct peer *peer, const struct deadlines *deadlines)
     case PHASE_IDLE:
         if (received_bytes(peer->fd) > peer->quiet_bytes)
             move(peer, at, PHASE_RECEIVING);
-        else if (is_half_closed(peer->fd) || is_loitering(peer, at, deadlines->first_limit_ms))
+        else if (is_half_closed(peer->fd) || is_loitering(peer, at, deadlines))
             shutdown(peer->fd, SHUT_RDWR);
         break;
     case PHASE_RECEIVING:
@@ -165,7 +172,8 @@ static void destroy(struct deadlines *deadlines)
     free(deadlines);
 }
 
-struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, struct error *err)
+struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, unsigned places,
+                                  struct error *err)
 {
     struct deadlines *deadlines = xcalloc(1, sizeof *deadlines);
     pthread_condattr_t monotonic;
@@ -173,6 +181,7 @@ struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, st
 
     deadlines->limit_ms = limit_ms;
     deadlines->first_limit_ms = first_limit_ms;
+    deadlines->places = places;
     pthread_mutex_init(&deadlines->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -210,6 +219,7 @@ struct peer *deadlines_add(struct deadlines *deadlines, int fd)
     if (peer->next != NULL)
         peer->next->previous = peer;
     deadlines->peers = peer;
+    deadlines->peer_count++;
     pthread_mutex_unlock(&deadlines->lock);
     return peer;
 }
@@ -217,6 +227,7 @@ struct peer *deadlines_add(struct deadlines *deadlines, int fd)
 void deadlines_remove(struct deadlines *deadlines, struct peer *peer)
 {
     pthread_mutex_lock(&deadlines->lock);
+    deadlines->peer_count--;
     if (peer->previous != NULL)
         peer->previous->next = peer->next;
     else

@@ -17,8 +17,13 @@
 struct deadlines;
 struct peer; /* one connection; its owner is the server thread that serves it */
 
-/* errors: ERR_IO when the thread cannot be started. */
-struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, struct error *err);
+/*
+ * places  while there are so many peers or more, those that never asked anything get a second of
+ *         first_limit_ms only
+ * errors  ERR_IO when the thread cannot be started
+ */
+struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, unsigned places,
+                                  struct error *err);
 
 /* No peer may be left. NULL is fine. */
 void deadlines_stop(struct deadlines *deadlines);

@@ -154,6 +154,7 @@ static void test_config_set__holds_every_limit(void **state)
     } cases[] = {
         {"extender.threads", "0", "1", "64", "65"},
         {"extender.connectionsMax", "15", "16", "65535", "65536"},
+        {"extender.clientConnectionsMax", "0", "1", "65535", "65536"},
         {"extender.bodyMaxMiB", "0", "1", "512", "513"},
         {"extender.requestTimeout", "99ms", "100ms", "10m", "601s"},
         {"extender.bindTimeout", "99ms", "100ms", "600s", "600001ms"},

@@ -261,6 +261,21 @@ static void test_daemon__answers_on_the_admin_port_while_the_extender_port_is_fu
     raw_close(&late);
 }
 
+static void test_daemon__gives_one_address_its_share_of_the_extender_port(void **state)
+{
+    struct fixture *fixture = *state;
+    struct raw_client clients[3];
+
+    set(fixture, "extender.clientConnectionsMax", "2");
+    start(fixture);
+    for (size_t i = 0; i < ARRAY_LEN(clients); i++)
+        clients[i] = raw_connect(daemon_extender_port(fixture->daemon));
+    assert_true(raw_ends_within(&clients[2], RAW_WAIT_MS));
+    assert_false(raw_is_readable_within(&clients[0], 10));
+    for (size_t i = 0; i < ARRAY_LEN(clients); i++)
+        raw_close(&clients[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -273,6 +288,7 @@ int main(void)
         TEST(test_daemon__encrypts_the_admin_port_and_asks_nobody_there_for_a_certificate),
         TEST(test_daemon_reload_tls__reads_the_certificates_of_both_ports),
         TEST(test_daemon__tells_when_a_certificate_expires),
+        TEST(test_daemon__gives_one_address_its_share_of_the_extender_port),
         TEST(test_daemon__answers_on_the_admin_port_while_the_extender_port_is_full),
     };
 

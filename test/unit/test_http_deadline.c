@@ -222,6 +222,38 @@ static void test_http__cuts_a_connection_that_never_asks_anything_if_told_so(voi
     http_stop(server);
 }
 
+static void test_http__takes_the_place_of_a_silent_client_for_one_that_asks(void **state)
+{
+    struct http_options options = {.listen = "127.0.0.1:0",
+                                   .routes = routes,
+                                   .route_count = ARRAY_LEN(routes),
+                                   .threads = 2,
+                                   .connections_max = 5,
+                                   .body_max_bytes = 1024,
+                                   .request_timeout_ms = LIMIT_MS,
+                                   .first_request_timeout_ms = 60000,
+                                   .idle_timeout_ms = 60000};
+    struct error err = {0};
+    struct http_server *server = http_start(&options, &err);
+    struct raw_client used = raw_connect(http_port(server)), silent[6], late;
+    struct raw_answer answer = raw_ask(&used, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+
+    (void)state;
+    raw_answer_clear(&answer);
+    for (size_t i = 0; i < ARRAY_LEN(silent); i++)
+        silent[i] = raw_connect(http_port(server));
+    late = raw_connect(http_port(server));
+    answer = raw_ask(&late, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+    raw_answer_clear(&answer);
+    answer = raw_ask(&used, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", 200);
+    raw_answer_clear(&answer);
+    for (size_t i = 0; i < ARRAY_LEN(silent); i++)
+        raw_close(&silent[i]);
+    raw_close(&used);
+    raw_close(&late);
+    http_stop(server);
+}
+
 /* --- with TLS -------------------------------------------------------------------------------- */
 
 struct encrypted {
@@ -343,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_http__cuts_a_second_request_that_drips_on_a_kept_connection),
         cmocka_unit_test(test_http__leaves_idle_connections_alone),
         cmocka_unit_test(test_http__cuts_a_connection_that_never_asks_anything_if_told_so),
+        cmocka_unit_test(test_http__takes_the_place_of_a_silent_client_for_one_that_asks),
         cmocka_unit_test(test_http__ends_a_connection_whose_client_sends_no_more),
         cmocka_unit_test(test_http__does_not_count_the_time_of_the_handler),
         cmocka_unit_test(test_http__cuts_a_client_that_does_not_take_its_answer),

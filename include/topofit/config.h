@@ -32,6 +32,7 @@ struct config {
     uint64_t extender_connections_max;
     uint64_t extender_client_connections_max;
     uint64_t extender_body_max_mib;
+    uint64_t extender_bodies_max_mib;
     uint64_t extender_request_timeout_ms;
     uint64_t extender_bind_timeout_ms;
     enum failed_nodes extender_failed_nodes;

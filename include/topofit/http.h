@@ -6,7 +6,8 @@
  * from any thread, exactly once. Two of these run in the daemon, so that a full extender port
  * never hides the health port. Built on libmicrohttpd.
  *
- * Refused before a handler is asked: bodies over the limit (413), requests whose end is not
+ * Refused before a handler is asked: bodies over the limit (413) or, with those of the other
+ * connections, over the server's budget (503; so are answers), requests whose end is not
  * certain (two Content-Lengths, or one beside a Transfer-Encoding: 400; codings other than chunked:
  * 501), requests without Host (400), unknown paths (404), other methods (405 with Allow).
  *
@@ -27,6 +28,7 @@
 
 #include "topofit/error.h"
 
+struct http_budget;
 struct tls_server;
 struct http_call; /* one request on its way to an answer */
 
@@ -75,6 +77,8 @@ struct http_options {
     unsigned connections_max;        /* at least `threads`, which share it; one client more waits */
     unsigned client_connections_max; /* of one address; further ones are closed. 0: any number */
     size_t body_max_bytes;
+    struct http_budget
+        *budget; /* of all bodies and answers; borrowed until http_stop; NULL: any size */
     uint64_t request_timeout_ms; /* first to last byte of a request, and again of its answer */
     /*
      * From connecting to asking; 0: idle_timeout_ms counts. While all connections are taken it is

@@ -27,6 +27,10 @@
       "HTTP requests answered.") \
     X(HTTP_DURATION, HISTOGRAM, "topofit_http_request_duration_seconds", "verb", \
       "Time from the end of a request's header to its answer.") \
+    X(HTTP_BODY_BYTES, GAUGE, "topofit_http_body_bytes", "listener", \
+      "Bytes of large requests and answers held now.") \
+    X(HTTP_BODIES_REFUSED, COUNTER, "topofit_http_bodies_refused_total", "listener", \
+      "Large requests and answers refused because there were too many.") \
     X(FILTER_NODES, COUNTER, "topofit_filter_nodes_total", "result,reason", \
       "Nodes that filter judged, by whether they were kept and why not.") \
     X(PREEMPT_NODES, COUNTER, "topofit_preempt_nodes_total", "result", \

@@ -45,6 +45,8 @@ const struct key config_keys[] = {
      1, 65535, NULL, "connections of one client address open at once; further ones are closed"},
     {"extender.bodyMaxMiB", KEY_NUMBER, FIXED, AT(extender_body_max_mib), "16", 1, 512, NULL,
      "largest request; raise it only for nodeCacheCapable: false"},
+    {"extender.bodiesMaxMiB", KEY_NUMBER, FIXED, AT(extender_bodies_max_mib), "128", 1, 8192, NULL,
+     "requests and answers of all connections together; more are answered with 503"},
     {"extender.requestTimeout", KEY_DURATION, FIXED, AT(extender_request_timeout_ms), "10s", 100,
      600000, NULL, "a client that sends its request longer than this is cut"},
     {"extender.bindTimeout", KEY_DURATION, RELOADED, AT(extender_bind_timeout_ms), "6s", 100,

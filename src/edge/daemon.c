@@ -12,6 +12,7 @@
 #include "topofit/file.h"
 #include "topofit/mem.h"
 #include "topofit/secret.h"
+#include "topofit/views.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -23,6 +24,7 @@
 #define ADMIN_CONNECTIONS_MAX 256
 #define ADMIN_CLIENT_CONNECTIONS_MAX 32 /* probes of the kubelet have an address of their own */
 #define ADMIN_BODY_MAX_BYTES (1u << 20)
+#define ADMIN_BODIES_MAX_BYTES VIEW_BYTES_MAX /* one of the largest views */
 #define ADMIN_REQUEST_TIMEOUT_MS 10000
 #define ADMIN_FIRST_REQUEST_TIMEOUT_MS 5000
 #define ADMIN_IDLE_TIMEOUT_MS 15000
@@ -78,6 +80,15 @@ static unsigned extender_connections(struct daemon *daemon)
                                                               : EXTENDER_CONNECTIONS_MIN;
 }
 
+/* The largest request always has room, and so has an answer that is as large. */
+static size_t bodies_max_bytes(const struct config *config)
+{
+    uint64_t least_mib = 2 * config->extender_body_max_mib;
+    uint64_t mib = config->extender_bodies_max_mib;
+
+    return (size_t)(mib > least_mib ? mib : least_mib) << 20;
+}
+
 static int start_extender(struct daemon *daemon, struct error *err)
 {
     const struct config *config = daemon->config;
@@ -91,12 +102,14 @@ static int start_extender(struct daemon *daemon, struct error *err)
         .connections_max = extender_connections(daemon),
         .client_connections_max = (unsigned)config->extender_client_connections_max,
         .body_max_bytes = (size_t)config->extender_body_max_mib << 20,
+        .budget = &daemon->extender_budget,
         .request_timeout_ms = config->extender_request_timeout_ms,
         .first_request_timeout_ms = EXTENDER_FIRST_REQUEST_TIMEOUT_MS,
         .idle_timeout_ms = IDLE_TIMEOUT_MS,
         .on_done = daemon_count_extender_request,
     };
 
+    daemon->extender_budget.max_bytes = bodies_max_bytes(config);
     daemon->extender_server = http_start(&options, err);
     return daemon->extender_server != NULL ? 0 : error_wrap(err, "extender.listen");
 }
@@ -113,12 +126,14 @@ static int start_admin(struct daemon *daemon, struct error *err)
         .connections_max = ADMIN_CONNECTIONS_MAX,
         .client_connections_max = ADMIN_CLIENT_CONNECTIONS_MAX,
         .body_max_bytes = ADMIN_BODY_MAX_BYTES,
+        .budget = &daemon->admin_budget,
         .request_timeout_ms = ADMIN_REQUEST_TIMEOUT_MS,
         .first_request_timeout_ms = ADMIN_FIRST_REQUEST_TIMEOUT_MS,
         .idle_timeout_ms = ADMIN_IDLE_TIMEOUT_MS,
         .on_done = daemon_count_admin_request,
     };
 
+    daemon->admin_budget.max_bytes = ADMIN_BODIES_MAX_BYTES;
     daemon->admin_server = http_start(&options, err);
     return daemon->admin_server != NULL ? 0 : error_wrap(err, "admin.listen");
 }

@@ -10,6 +10,7 @@
 #include "topofit/embedded.h"
 #include "topofit/extender.h"
 #include "topofit/http.h"
+#include "topofit/http_budget.h"
 #include "topofit/intake.h"
 #include "topofit/kube_loop.h"
 #include "topofit/metrics.h"
@@ -33,6 +34,7 @@ struct daemon {
     struct intake *intake;         /* with an API server */
     struct kube_loop *loop;
     struct tls_server *extender_tls, *admin_tls; /* NULL: that port is not encrypted */
+    struct http_budget extender_budget, admin_budget;
     struct http_server *extender_server, *admin_server;
     bool stopping; /* atomic */
 };

@@ -86,6 +86,13 @@ static void write_controller(struct metrics_writer *writer, const struct control
     write_number(writer, METRIC_RECONCILE_DIFFERENCES, NULL, status->reconciles.differences);
 }
 
+static void write_budget(struct metrics_writer *writer, const char *listener,
+                         struct http_budget *budget)
+{
+    write_number(writer, METRIC_HTTP_BODY_BYTES, listener, atomic_load(&budget->held_bytes));
+    write_number(writer, METRIC_HTTP_BODIES_REFUSED, listener, atomic_load(&budget->refusals));
+}
+
 static void collect(void *ctx, struct metrics_writer *writer)
 {
     struct daemon *daemon = ctx;
@@ -96,6 +103,8 @@ static void collect(void *ctx, struct metrics_writer *writer)
         kube_loop_status(daemon->loop, &status);
     else
         status.controller.may_bind = true; /* in memory */
+    write_budget(writer, "extender", &daemon->extender_budget);
+    write_budget(writer, "admin", &daemon->admin_budget);
     write_controller(writer, &status.controller);
     write_number(writer, METRIC_RECORD_CONFLICTS, NULL, cluster_conflicts_seen(daemon->cluster));
     write_number(writer, METRIC_CACHE_SYNCED, NULL, cluster_is_synced(daemon->cluster));

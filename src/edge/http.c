@@ -8,6 +8,7 @@
 #include "http_route.h"
 #include "tls_session.h"
 #include "topofit/clock.h"
+#include "topofit/http_budget.h"
 #include "topofit/listen_address.h"
 #include "topofit/mem.h"
 
@@ -130,6 +131,8 @@ static const char *refusal_detail(unsigned status)
     switch (status) {
     case MHD_HTTP_NOT_FOUND:
         return "no such path";
+    case MHD_HTTP_SERVICE_UNAVAILABLE:
+        return "too many large requests and answers are under way";
     case MHD_HTTP_METHOD_NOT_ALLOWED:
         return "this path answers the methods in the Allow header only";
     default:
@@ -157,12 +160,19 @@ static unsigned route(struct http_call *call)
     return 0;
 }
 
+/* The status to refuse a body of that length with before it is sent, else 0. */
+static unsigned judge_length(struct http_call *call, uint64_t length)
+{
+    if (length > call->body.max)
+        return MHD_HTTP_CONTENT_TOO_LARGE;
+    return http_budget_has_room(call->budget, length) ? 0 : MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
 /* The header is complete: refuse what can be refused before the body is on its way. */
 static enum MHD_Result see_header(struct http_call *call, const char *path, const char *method)
 {
     struct http_framing framing = http_framing_judge(call->connection);
-    size_t max = call->server->options.body_max_bytes;
-    bool too_long;
+    bool is_unwanted = false; /* the body: it is not even read to be thrown away */
 
     call->header_seen = true;
     call->header_us = clock_monotonic_us();
@@ -174,13 +184,30 @@ static enum MHD_Result see_header(struct http_call *call, const char *path, cons
         return refuse(call, framing.refusal, framing.problem, true);
     if (call->target_problem != NULL)
         return refuse(call, MHD_HTTP_BAD_REQUEST, call->target_problem, true);
-    if (call->refusal == 0 && framing.content_length > max)
-        call->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
-    too_long =
-        call->refusal == MHD_HTTP_CONTENT_TOO_LARGE || framing.content_length > DISCARD_MAX_BYTES;
-    if (call->refusal != 0 && too_long)
+    if (call->refusal == 0) {
+        call->refusal = judge_length(call, framing.content_length);
+        is_unwanted = call->refusal != 0;
+    }
+    if (is_unwanted || (call->refusal != 0 && framing.content_length > DISCARD_MAX_BYTES))
         return refuse(call, call->refusal, refusal_detail(call->refusal), true);
     return MHD_YES;
+}
+
+static void drop_body(struct http_call *call)
+{
+    http_budget_free(call->budget, call->body.length);
+    buf_clear(&call->body);
+}
+
+/* The status to refuse with when a part of the body cannot be kept, else 0. */
+static unsigned keep_body(struct http_call *call, const char *bytes, size_t length)
+{
+    if (length > call->body.max - call->body.length)
+        return MHD_HTTP_CONTENT_TOO_LARGE;
+    if (!http_budget_grow(call->budget, call->body.length, length))
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    buf_add(&call->body, bytes, length);
+    return 0;
 }
 
 /*
@@ -190,14 +217,14 @@ static enum MHD_Result see_header(struct http_call *call, const char *path, cons
 static enum MHD_Result take_body(struct http_call *call, const char *bytes, size_t *length)
 {
     call->received += *length;
-    if (call->refusal == 0)
-        buf_add(&call->body, bytes, *length);
-    *length = 0;
-    if (call->body.overflowed) {
-        call->refusal = MHD_HTTP_CONTENT_TOO_LARGE;
-        buf_clear(&call->body);
-        call->received = 0;
+    if (call->refusal == 0) {
+        call->refusal = keep_body(call, bytes, *length);
+        if (call->refusal != 0) {
+            drop_body(call);
+            call->received = 0;
+        }
     }
+    *length = 0;
     if (call->refusal != 0 && call->received > DISCARD_MAX_BYTES)
         return MHD_NO;
     return MHD_YES;
@@ -208,6 +235,7 @@ static enum MHD_Result send_answer(struct http_call *call)
     struct MHD_Response *response = call->response;
 
     call->response = NULL;
+    drop_body(call);
     return queue(call, call->status, response);
 }
 
@@ -261,7 +289,8 @@ static void end_call(struct client *client)
         MHD_destroy_response(call->response);
     if (call->handed_over)
         http_server_release(call->server);
-    buf_clear(&call->body);
+    drop_body(call);
+    http_budget_free(call->budget, call->answer_bytes);
     free(call);
 }
 
@@ -335,6 +364,7 @@ static void *on_target(void *ctx, const char *target, struct MHD_Connection *con
     end_call(client);
     client->call = call;
     call->server = server;
+    call->budget = server->options.budget;
     call->connection = connection;
     call->peer = client->peer;
     call->target_problem = target != NULL ? judge_target(target) : NULL;

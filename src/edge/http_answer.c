@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_answer - answers: what they look like, and how they get to the server thread. */
 #include "http_call.h"
+#include "topofit/http_budget.h"
 #include "topofit/mem.h"
 
 #include <microhttpd.h>
@@ -59,6 +60,12 @@ static void answer(struct http_call *call, unsigned status, struct MHD_Response 
 void http_answer(struct http_call *call, unsigned status, const char *content_type,
                  const char *body, size_t length)
 {
+    if (!http_budget_grow(call->budget, 0, length)) {
+        http_problem(call, 503, "too much at once",
+                     "too many large requests and answers are under way");
+        return;
+    }
+    call->answer_bytes = length;
     answer(call, status, http_response(content_type, body, length));
 }
 

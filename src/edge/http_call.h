@@ -29,6 +29,7 @@ enum call_state {
 struct http_call {
     struct http_request request;
     struct http_server *server;
+    struct http_budget *budget; /* the server's; NULL: none */
     struct MHD_Connection *connection;
     struct peer *peer;
     const struct http_route *route; /* NULL when no path matched */
@@ -38,7 +39,8 @@ struct http_call {
     const char *target_problem; /* why the target is refused, static; NULL: it is not */
     unsigned refusal;           /* status to refuse with once the body is read, 0 = none */
     struct buf body;
-    uint64_t received; /* bytes of the body so far, those thrown away included */
+    uint64_t received;   /* bytes of the body so far, those thrown away included */
+    size_t answer_bytes; /* that the budget was asked for; written by whoever answers */
     uint64_t header_us;
 
     _Atomic(enum call_state) state;

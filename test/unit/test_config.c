@@ -156,6 +156,7 @@ static void test_config_set__holds_every_limit(void **state)
         {"extender.connectionsMax", "15", "16", "65535", "65536"},
         {"extender.clientConnectionsMax", "0", "1", "65535", "65536"},
         {"extender.bodyMaxMiB", "0", "1", "512", "513"},
+        {"extender.bodiesMaxMiB", "0", "1", "8192", "8193"},
         {"extender.requestTimeout", "99ms", "100ms", "10m", "601s"},
         {"extender.bindTimeout", "99ms", "100ms", "600s", "600001ms"},
         {"kube.bindsMax", "0", "1", "4096", "4097"},

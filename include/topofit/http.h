@@ -16,8 +16,9 @@
  * connecting on. The time a handler takes is not counted; that is the handler's own affair. Between
  * requests only the idle time-out counts.
  *
- * Threads: handlers run on the server's threads, several at a time, and must not block. The
- * threads inherit the signal mask of the caller of http_start.
+ * Threads: handlers run on the server's threads, several at a time, and must not block; those of
+ * slow routes run on a thread of their own, and so hold nobody else up. The threads inherit the
+ * signal mask of the caller of http_start.
  */
 #ifndef TOPOFIT_HTTP_H
 #define TOPOFIT_HTTP_H
@@ -64,6 +65,7 @@ struct http_route {
     const char *path;   /* "/filter"; with any_prefix also "/x/y/filter" */
     bool any_prefix;    /* matches at the end of the path, behind any prefix */
     bool is_prefix;     /* matches every path that begins with it */
+    bool is_slow;       /* handled one at a time, beside the others; 503 when too many wait */
     void (*handle)(void *ctx, const struct http_request *request);
 };
 

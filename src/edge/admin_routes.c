@@ -275,10 +275,10 @@ const struct http_route admin_routes[] = {
     {.method = "GET", .path = "/", .handle = handle_index},
     {.method = "GET", .path = "/debug", .handle = handle_index},
     {.method = "GET", .path = "/debug/", .handle = handle_index},
-    {.method = "GET", .path = "/debug/nodes", .handle = handle_nodes},
+    {.method = "GET", .path = "/debug/nodes", .is_slow = true, .handle = handle_nodes},
     {.method = "GET", .path = "/debug/nodes/", .is_prefix = true, .handle = handle_node},
     {.method = "GET", .path = "/debug/cache/diff", .handle = handle_cache_diff},
-    {.method = "GET", .path = "/debug/pods", .handle = handle_pods},
+    {.method = "GET", .path = "/debug/pods", .is_slow = true, .handle = handle_pods},
     {.method = "GET", .path = "/debug/pods/", .is_prefix = true, .handle = handle_pod},
 };
 const size_t admin_route_count = ARRAY_LEN(admin_routes);

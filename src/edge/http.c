@@ -5,6 +5,7 @@
 #include "http_call.h"
 #include "http_deadline.h"
 #include "http_framing.h"
+#include "http_lane.h"
 #include "http_route.h"
 #include "tls_session.h"
 #include "topofit/clock.h"
@@ -38,6 +39,7 @@ struct http_server {
     struct http_options options;
     struct MHD_Daemon *daemon;
     struct deadlines *deadlines;
+    struct http_lane *lane; /* NULL when no route is slow */
     unsigned port;
 
     pthread_mutex_t lock; /* the three below; never held across a call out of this file */
@@ -239,6 +241,17 @@ static enum MHD_Result send_answer(struct http_call *call)
     return queue(call, call->status, response);
 }
 
+static void handle(struct http_call *call)
+{
+    struct http_server *server = call->server;
+
+    if (!call->route->is_slow)
+        call->route->handle(server->options.ctx, &call->request);
+    else if (!http_lane_add(server->lane, call))
+        http_problem(call, MHD_HTTP_SERVICE_UNAVAILABLE, "too much at once",
+                     "too many answers that take long are wanted; try again");
+}
+
 /*
  * Let the handler answer. When it has not on return, the connection is suspended, and only then
  * the call says so: an answer that came in between finds it open and leaves the resuming to us.
@@ -246,7 +259,6 @@ static enum MHD_Result send_answer(struct http_call *call)
  */
 static enum MHD_Result hand_over(struct http_call *call)
 {
-    const struct http_options *options = &call->server->options;
     struct MHD_Connection *connection = call->connection;
     enum call_state open = CALL_OPEN;
 
@@ -256,7 +268,7 @@ static enum MHD_Result hand_over(struct http_call *call)
     call->request.body = buf_text(&call->body);
     call->request.body_length = call->body.length;
     peer_is_handled(call->peer);
-    call->route->handle(options->ctx, &call->request);
+    handle(call);
     if (atomic_load(&call->state) == CALL_ANSWERED)
         return send_answer(call);
     MHD_suspend_connection(connection);
@@ -454,10 +466,29 @@ static struct MHD_Daemon *start_daemon(struct http_server *server, int socket)
 
 static void destroy(struct http_server *server)
 {
+    http_lane_stop(server->lane);
     deadlines_stop(server->deadlines);
     pthread_cond_destroy(&server->idle);
     pthread_mutex_destroy(&server->lock);
     free(server);
+}
+
+/* The threads beside the library's. */
+static int start_helpers(struct http_server *server, struct error *err)
+{
+    const struct http_options *options = &server->options;
+    bool has_slow = false;
+
+    for (size_t i = 0; i < options->route_count; i++)
+        has_slow = has_slow || options->routes[i].is_slow;
+    server->deadlines =
+        deadlines_start(options->request_timeout_ms, options->first_request_timeout_ms,
+                        options->connections_max, err);
+    if (server->deadlines == NULL)
+        return -(int)err->code;
+    if (has_slow)
+        server->lane = http_lane_start(options->ctx, err);
+    return has_slow && server->lane == NULL ? -(int)err->code : 0;
 }
 
 /* Takes over the socket. */
@@ -470,10 +501,7 @@ static struct http_server *start_on(const struct http_options *options, int sock
     server->port = listen_address_port(socket);
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->idle, NULL);
-    server->deadlines =
-        deadlines_start(options->request_timeout_ms, options->first_request_timeout_ms,
-                        options->connections_max, err);
-    if (server->deadlines == NULL) {
+    if (start_helpers(server, err) < 0) {
         close(socket);
         destroy(server);
         return NULL;

@@ -14,12 +14,30 @@
 #include "topofit/plan.h"
 #include "topofit/rank.h"
 
+/* Devices tried at most in one search for a combination of a pod's asks on one node. */
+#define DECIDE_TRIALS_MAX 20000
+
+/*
+ * ... and for all nodes of one call together: else a pod of hard amounts, which anybody may make,
+ * would hold up every other pod for as long as there are nodes. A tenth of a second or so.
+ */
+#define DECIDE_CALL_TRIALS_MAX 2000000
+
+/* What is left of that to a call. One thread at a time. */
+struct decide_effort {
+    unsigned trials_left;
+    bool cut_short; /* a search for the last node ended because there was none left */
+};
+
 /* What the configuration says about deciding. A reload makes a new one; each call has its own. */
 struct decide_policy {
     struct topology_rule topology; /* mode TOPOLOGY_OFF switches gputopo off */
     enum packing_policy packing;   /* unless the pod states its own */
     enum device_order device_order;
     enum rank_scores scores; /* of prioritize */
+    /* Of the call, for all its nodes; what is spent is taken from it. NULL: each node has its own.
+     */
+    struct decide_effort *effort;
 };
 
 /* The defaults that docs/reference/configuration.md documents. */
@@ -33,9 +51,6 @@ struct topology_rule decide_topology_rule(const struct decide_policy *policy,
 enum packing_policy decide_packing(const struct decide_policy *policy,
                                    const struct request *request);
 
-/* Devices tried at most in one search for a combination of a pod's asks on one node. */
-#define DECIDE_TRIALS_MAX 20000
-
 /*
  * Plan one pod on one node.
  *
@@ -43,8 +58,9 @@ enum packing_policy decide_packing(const struct decide_policy *policy,
  * gputopo is exact).
  *
  * Several asks are placed one after the other, hard ones first. When one finds no place that way,
- * a search with backtracking follows, which is exact unless it has tried DECIDE_TRIALS_MAX devices,
- * or use->unattributed is not 0 (then only one order of the asks is tried); and each ask is chosen
+ * a search with backtracking follows, which is exact unless it has tried DECIDE_TRIALS_MAX devices
+ * or all that the effort has left (the verdict then says that it was cut short), or
+ * use->unattributed is not 0 (then only one order of the asks is tried); and each ask is chosen
  * anew beside the others, for links and packing. What is best over all asks together is not
  * searched for.
  *
@@ -53,6 +69,7 @@ enum packing_policy decide_packing(const struct decide_policy *policy,
  *
  * request  with asks and no problem.
  * use      of this node; use->device_count == node->device_count.
+ * policy   without effort left in it the asks are only placed in order.
  * memo     of gputopo, or NULL.
  * plan     written only when the node is kept.
  * verdict  always written; reason REASON_OK when the node is kept.

@@ -39,8 +39,9 @@ struct verdict {
     unsigned unattributed;     /* devices of the node taken without a record that tells which */
     uint64_t wanted_mib;       /* memory wanted on each, 0 = the whole device */
     uint64_t largest_free_mib; /* most free on one of the devices refused for their memory */
-    enum tier best_tier;       /* for the topology reasons: the best set's tier */
-    enum tier allowed_tier;    /* ... and the worst that was allowed */
+    bool cut_short;         /* the containers may fit together in a way that was not looked for */
+    enum tier best_tier;    /* for the topology reasons: the best set's tier */
+    enum tier allowed_tier; /* ... and the worst that was allowed */
     uint8_t devices[REASON_COUNT];
 };
 

@@ -2,6 +2,8 @@
 /* combine - is there any way to place all asks of a pod together? */
 #include "combine.h"
 
+#include "bound.h"
+
 #include <string.h>
 
 struct search {
@@ -209,13 +211,20 @@ static bool place_from(struct search *search, size_t at)
 
 bool combine(const struct problem *problem, struct plan *plan)
 {
-    struct search search = {
-        .problem = problem, .plan = plan, .trials_left = DECIDE_TRIALS_MAX, .only_single = true};
+    struct decide_effort *effort = problem->effort;
+    struct search search = {.problem = problem, .plan = plan, .only_single = true};
+    unsigned trials =
+        effort->trials_left < DECIDE_TRIALS_MAX ? effort->trials_left : DECIDE_TRIALS_MAX;
+    bool found;
 
     memset(plan->sets, 0, sizeof plan->sets);
-    if (!fill_may(&search))
+    if (!fill_may(&search) || !bound_allows(problem, search.may))
         return false;
     fill_peers(&search);
     fill_kinds(&search);
-    return place_from(&search, 0);
+    search.trials_left = trials;
+    found = place_from(&search, 0);
+    effort->trials_left -= trials - search.trials_left;
+    effort->cut_short = effort->cut_short || (!found && search.trials_left == 0);
+    return found;
 }

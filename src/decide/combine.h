@@ -12,8 +12,8 @@
 #include "draft.h"
 
 /*
- * return  whether a combination was found. `false` is exact unless DECIDE_TRIALS_MAX devices were
- *         tried, or pods hold devices nobody can name.
+ * return  whether a combination was found. `false` is exact unless the effort says that it was cut
+ *         short, or pods hold devices nobody can name.
  * plan    its sets are written when one was found, and emptied else.
  */
 bool combine(const struct problem *problem, struct plan *plan);

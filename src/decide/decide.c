@@ -415,6 +415,8 @@ void decide_node(const struct node *node, const struct node_use *use, const stru
                  const struct decide_policy *policy, struct gputopo_memo *memo, struct plan *plan,
                  struct verdict *verdict)
 {
+    struct decide_effort own = {.trials_left = DECIDE_CALL_TRIALS_MAX};
+    struct decide_effort *effort = policy->effort != NULL ? policy->effort : &own;
     struct problem problem = {
         .node = node,
         .use = use,
@@ -422,16 +424,19 @@ void decide_node(const struct node *node, const struct node_use *use, const stru
         .policy = policy,
         .rule = decide_topology_rule(policy, request),
         .memo = memo,
+        .effort = effort,
     };
     struct plan draft;
 
     assert(request->ask_count > 0 && request->problem == NULL);
     assert(use->device_count == node->device_count);
+    effort->cut_short = false;
     draft_prepare(&problem);
     place_all(&problem, &draft, verdict);
     if (verdict->reason != REASON_OK) {
         if (request->ask_count > 1)
             judge_together(&problem, &draft, verdict);
+        verdict->cut_short = effort->cut_short;
         return;
     }
     draft.load_per_mille = load_after(&problem, &draft);

@@ -19,6 +19,7 @@ struct problem {
     const struct decide_policy *policy;
     struct topology_rule rule;
     struct gputopo_memo *memo;
+    struct decide_effort *effort;
     size_t order[REQUEST_ASKS_MAX]; /* in which the asks are placed: hard ones first */
     /* The asks that run in each phase which an ask belongs to; the other phases hold less. */
     uint32_t phases[REQUEST_ASKS_MAX];

@@ -5,6 +5,7 @@
 #include "topofit/dialect.h"
 #include "topofit/mem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define POD_NAME_MAX 253 /* source: RFC 1123 names, as the API server checks them */
@@ -38,6 +39,9 @@ int call_open(struct extender *extender, const char *bytes, size_t length, struc
     out->pod = dialect_pod(&out->args.pod, extender->classes);
     out->holds = cluster_find_holding(extender->cluster, out->pod->uid, &out->own);
     out->snapshot = cluster_snapshot(extender->cluster);
+    out->effort.trials_left = DECIDE_CALL_TRIALS_MAX;
+    out->policy = extender->options.policy;
+    out->policy.effort = &out->effort;
     return 0;
 }
 
@@ -119,7 +123,7 @@ void call_decide(struct extender *extender, const struct call *call,
     else if (called->node == NULL)
         verdict->reason = REASON_NODE_UNKNOWN;
     else
-        holds_decide(&site, call->pod, &extender->options.policy, extender->memo, plan, verdict);
+        holds_decide(&site, call->pod, &call->policy, extender->memo, plan, verdict);
 }
 
 void ranking_begin(struct ranking *ranking, const struct extender *extender,

@@ -6,6 +6,7 @@
 #ifndef TOPOFIT_CALL_H
 #define TOPOFIT_CALL_H
 
+#include "topofit/decide.h"
 #include "topofit/extender.h"
 #include "topofit/extender_json.h"
 #include "topofit/rank.h"
@@ -18,8 +19,10 @@ struct call {
     struct holding_view own; /* what the pod holds already, when `holds` */
     bool holds;
     struct snapshot *snapshot;
-    size_t count;         /* nodes asked about */
-    struct error trouble; /* why the call as a whole cannot be answered; empty when it can */
+    size_t count;                /* nodes asked about */
+    struct decide_effort effort; /* shared by these */
+    struct decide_policy policy; /* points to it: a call stays where it was opened */
+    struct error trouble;        /* why the call as a whole cannot be answered; empty when it can */
 };
 
 /*

@@ -35,6 +35,8 @@ struct preemption {
     bool holds;
     struct snapshot *snapshot;
     unsigned trials;
+    struct decide_effort effort;
+    struct decide_policy policy; /* points to the effort */
     struct answered_node *nodes; /* [args.proposal_count] */
     size_t node_count;           /* kept so far */
 };
@@ -193,7 +195,7 @@ static void pose_question(const struct preemption *preemption, const struct node
 
     *question = (struct preempt_question){.node = state->node,
                                           .request = &preemption->pod->request,
-                                          .policy = &extender->options.policy,
+                                          .policy = &preemption->policy,
                                           .memo = extender->memo,
                                           .host_free = free_host(preemption, state, others),
                                           .host_wanted = preemption->pod->host,
@@ -333,9 +335,13 @@ int extender_preempt(struct extender *extender, const char *bytes, size_t length
                      struct buf *out, struct error *err)
 {
     AUTO(preemption_clear)
-    struct preemption preemption = {.extender = extender, .trials = CALL_TRIALS_MAX};
+    struct preemption preemption = {.extender = extender,
+                                    .trials = CALL_TRIALS_MAX,
+                                    .effort.trials_left = DECIDE_CALL_TRIALS_MAX,
+                                    .policy = extender->options.policy};
 
     (void)now;
+    preemption.policy.effort = &preemption.effort;
     if (preemption_json_read_args(bytes, length, &preemption.args, err) < 0 ||
         check(&preemption, err) < 0)
         return -(int)err->code;

@@ -95,5 +95,7 @@ void verdict_describe(const struct verdict *verdict, const struct node *node, ch
         verdict->reason == REASON_TOPOLOGY_UNKNOWN)
         buf_addf(&out, "; best set has tier %d (%s), allowed %d", (int)verdict->best_tier,
                  tier_name(verdict->best_tier), (int)verdict->allowed_tier);
+    if (verdict->cut_short)
+        buf_add_text(&out, "; not all ways to combine the containers were tried");
     memcpy(text, buf_text(&out), out.length + 1);
 }

@@ -7,6 +7,8 @@
 #include "topofit/mem.h"
 #include "topofit/text.h"
 
+#include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +40,23 @@ int command_complain(const struct command *command, const char *format, ...)
     va_end(args);
     fprintf(stderr, "\nTry 'topofit %s --help'.\n", command->name);
     return EXIT_USAGE;
+}
+
+/* Letters that commands know: what is wrong then is a value given to its word, as in --help=x. */
+#define KNOWN_LETTERS "hq"
+
+static bool is_unknown_letter(int option)
+{
+    return option == '?' && optopt > 0 && optopt <= UCHAR_MAX &&
+           strchr(KNOWN_LETTERS, optopt) == NULL;
+}
+
+int command_complain_option(const struct command *command, int option, char **argv)
+{
+    if (is_unknown_letter(option))
+        return command_complain(command, "unknown option -%c", optopt);
+    return command_complain(command, option == ':' ? "%s needs a value" : "unknown option %s",
+                            argv[optind - 1]);
 }
 
 int command_fail(const struct error *err)

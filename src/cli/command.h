@@ -29,6 +29,14 @@ int command_help(const struct command *command);
 int command_complain(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/*
+ * Complain about what getopt_long did not take. An option of several letters behind one "-" is
+ * several options: the letter that is wrong is named.
+ *
+ * option  what getopt_long returned: ':' or '?'; optopt and optind are as it left them
+ */
+int command_complain_option(const struct command *command, int option, char **argv);
+
 /* Print an error to stderr. return the exit code for it. */
 int command_fail(const struct error *err);
 

@@ -68,7 +68,7 @@ static int run(const struct command *command, int argc, char **argv)
         case 'h':
             return command_help(command);
         default:
-            return command_complain(command, "unknown option %s", argv[optind - 1]);
+            return command_complain_option(command, option, argv);
         }
     }
     if (argc - optind > 1)

@@ -69,9 +69,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
             out->help = true;
             return EXIT_YES;
         default:
-            return command_complain(command,
-                                    option == ':' ? "%s needs a value" : "unknown option %s",
-                                    argv[optind - 1]);
+            return command_complain_option(command, option, argv);
         }
     }
     if (optind < argc)

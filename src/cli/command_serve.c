@@ -62,9 +62,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
         else if (option == 'h')
             out->help = true;
         else
-            return command_complain(command,
-                                    option == ':' ? "%s needs a value" : "unknown option %s",
-                                    argv[optind - 1]);
+            return command_complain_option(command, option, argv);
     }
     if (optind < argc)
         return command_complain(command, "unexpected argument %s", argv[optind]);

@@ -184,9 +184,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
         int code;
 
         if (option == ':' || option == '?')
-            return command_complain(command,
-                                    option == ':' ? "%s needs a value" : "unknown option %s",
-                                    argv[optind - 1]);
+            return command_complain_option(command, option, argv);
         code = take_option(command, option, out);
         if (code != EXIT_YES || out->help)
             return code;

@@ -123,14 +123,17 @@ static void reload(const struct arguments *arguments, struct daemon *daemon, str
         daemon_reload(daemon, &fresh);
 }
 
-/* Until a signal ends it; a SIGHUP or another state of the file reloads the configuration. */
+/*
+ * Until a signal ends it; a SIGHUP or another state of the file reloads the configuration.
+ *
+ * known  the file before it was read: starting takes time, and it may have changed meanwhile
+ */
 static void wait_for_end(const sigset_t *signals, const struct arguments *arguments,
-                         struct daemon *daemon, struct log *log)
+                         struct file_stamp known, struct daemon *daemon, struct log *log)
 {
-    const struct timespec look_after = {.tv_sec = LOOK_AFTER_S};
-    struct file_stamp known = look_at(arguments->config);
+    struct timespec look_after = {.tv_sec = 0};
 
-    for (;;) {
+    for (;; look_after.tv_sec = LOOK_AFTER_S) {
         int number = sigtimedwait(signals, NULL, &look_after);
         struct file_stamp now = look_at(arguments->config);
 
@@ -146,7 +149,7 @@ static void wait_for_end(const sigset_t *signals, const struct arguments *argume
     }
 }
 
-static int serve(struct config *config, const struct arguments *arguments)
+static int serve(struct config *config, const struct arguments *arguments, struct file_stamp known)
 {
     struct log_options options = log_options_default();
     sigset_t signals = block_signals();
@@ -166,7 +169,7 @@ static int serve(struct config *config, const struct arguments *arguments)
     log_event(log, LOG_LEVEL_INFO, "serving", log_text("version", TOPOFIT_VERSION),
               log_number("port", daemon_extender_port(daemon)),
               log_number("adminPort", daemon_admin_port(daemon)));
-    wait_for_end(&signals, arguments, daemon, log);
+    wait_for_end(&signals, arguments, known, daemon, log);
     daemon_stop(daemon);
     log_event(log, LOG_LEVEL_INFO, "stopped");
     log_free(log);
@@ -177,6 +180,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
     AUTO(config_clear) struct config config;
     struct arguments arguments = {0};
+    struct file_stamp known;
     struct error err = {0};
     int code;
 
@@ -186,9 +190,10 @@ static int run(const struct command *command, int argc, char **argv)
         return code;
     if (arguments.help)
         return command_help(command);
+    known = look_at(arguments.config);
     if (load(&arguments, &config, &err) < 0)
         return command_fail(&err);
-    return serve(&config, &arguments);
+    return serve(&config, &arguments, known);
 }
 
 const struct command command_serve = {

@@ -47,6 +47,9 @@ bool pod_waits_nominated(const struct pod *pod);
 /* A copy of a pod that is bound to a node, without a record; one reference for the caller. */
 struct pod *pod_bound(const struct pod *pod, const char *node);
 
+/* Is all that is kept of them the same? What is wrong with a record is not compared, only that. */
+bool pod_equal(const struct pod *a, const struct pod *b);
+
 /* Do two versions of a pod carry the same record (or the same lack of one)? */
 bool pod_same_record(const struct pod *a, const struct pod *b);
 

@@ -87,6 +87,9 @@ bool word_list_add(struct word_list *list, const char *word);
 struct word_list word_list_copy(const struct word_list *list);
 void word_list_clear(struct word_list *list);
 
+/* The same words, case included. */
+bool word_list_equal(const struct word_list *a, const struct word_list *b);
+
 /* Is the word in the list, case aside? */
 bool word_list_has(const struct word_list *list, const char *word);
 
@@ -115,6 +118,9 @@ void request_clear(struct request *request);
 
 /* out is initialised here; the caller clears it. */
 void request_copy(const struct request *from, struct request *out);
+
+/* Do they ask for the same, in the same way? Classes are compared by where they are. */
+bool request_equal(const struct request *a, const struct request *b);
 
 void request_add_container(struct request *request, const char *name, enum container_kind kind);
 

@@ -119,20 +119,6 @@ __attribute__((format(printf, 2, 3))) static void differ(struct reconciler *r, c
     report->difference_count++;
 }
 
-static bool nomination_differs(const struct pod *a, const struct pod *b)
-{
-    if (a->nominated == NULL || b->nominated == NULL)
-        return a->nominated != b->nominated;
-    return strcmp(a->nominated, b->nominated) != 0;
-}
-
-static bool pod_differs(const struct pod *a, const struct pod *b)
-{
-    return strcmp(a->node, b->node) != 0 || a->finished != b->finished ||
-           a->deleting != b->deleting || a->init_done != b->init_done || a->gated != b->gated ||
-           nomination_differs(a, b) || !pod_same_record(a, b);
-}
-
 static void compare_pod(struct reconciler *r, const struct pod *pod)
 {
     struct known *known = map_get(r->known, pod->uid);
@@ -143,7 +129,7 @@ static void compare_pod(struct reconciler *r, const struct pod *pod)
         return;
     }
     known->listed = true;
-    if (pod_differs(known->pod, pod))
+    if (!pod_equal(known->pod, pod))
         differ(r, "pod %s/%s: another state in memory", pod->namespace, pod->name);
     else if (!known->booked_right)
         differ(r, "pod %s/%s: the ledger does not hold what its record says", pod->namespace,

@@ -5,6 +5,7 @@
 #include "topofit/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct pod *pod_new(const char *namespace, const char *name, const char *uid)
 {
@@ -70,6 +71,22 @@ struct pod *pod_bound(const struct pod *pod, const char *node)
     bound->started = pod->started;
     request_copy(&pod->request, &bound->request);
     return bound;
+}
+
+static bool is_same_nomination(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool pod_equal(const struct pod *a, const struct pod *b)
+{
+    return strcmp(a->namespace, b->namespace) == 0 && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->uid, b->uid) == 0 && strcmp(a->node, b->node) == 0 &&
+           is_same_nomination(a->nominated, b->nominated) && a->started == b->started &&
+           a->finished == b->finished && a->deleting == b->deleting &&
+           a->init_done == b->init_done && a->gated == b->gated && a->priority == b->priority &&
+           host_equal(a->host, b->host) && request_equal(&a->request, &b->request) &&
+           pod_same_record(a, b);
 }
 
 bool pod_same_record(const struct pod *a, const struct pod *b)

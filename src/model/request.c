@@ -68,6 +68,17 @@ bool word_list_has(const struct word_list *list, const char *word)
     return found;
 }
 
+bool word_list_equal(const struct word_list *a, const struct word_list *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
 bool word_list_describes(const struct word_list *list, const char *text)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -141,6 +152,53 @@ void request_copy(const struct request *from, struct request *out)
     out->use_products = word_list_copy(&from->use_products);
     out->avoid_products = word_list_copy(&from->avoid_products);
     out->problem = from->problem != NULL ? xstrdup(from->problem) : NULL;
+}
+
+static bool containers_equal(const struct request *a, const struct request *b)
+{
+    if (a->container_count != b->container_count)
+        return false;
+    for (size_t i = 0; i < a->container_count; i++) {
+        if (a->containers[i].kind != b->containers[i].kind ||
+            strcmp(a->containers[i].name, b->containers[i].name) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool asks_equal(const struct request *a, const struct request *b)
+{
+    if (a->ask_count != b->ask_count)
+        return false;
+    for (size_t i = 0; i < a->ask_count; i++) {
+        const struct ask *x = &a->asks[i], *y = &b->asks[i];
+
+        if (x->container != y->container || x->class != y->class || x->count != y->count ||
+            x->memory_kind != y->memory_kind || x->memory != y->memory || x->cores != y->cores)
+            return false;
+    }
+    return true;
+}
+
+static bool demands_equal(const struct topology_demand *a, const struct topology_demand *b)
+{
+    return a->has_mode == b->has_mode && a->has_max_tier == b->has_max_tier &&
+           a->has_source == b->has_source && a->mode == b->mode && a->max_tier == b->max_tier &&
+           a->source == b->source;
+}
+
+bool request_equal(const struct request *a, const struct request *b)
+{
+    const char *wrong_a = a->problem != NULL ? a->problem : "";
+    const char *wrong_b = b->problem != NULL ? b->problem : "";
+
+    return containers_equal(a, b) && asks_equal(a, b) &&
+           demands_equal(&a->topology, &b->topology) && a->has_packing == b->has_packing &&
+           a->packing == b->packing && a->isolation == b->isolation &&
+           word_list_equal(&a->use_devices, &b->use_devices) &&
+           word_list_equal(&a->avoid_devices, &b->avoid_devices) &&
+           word_list_equal(&a->use_products, &b->use_products) &&
+           word_list_equal(&a->avoid_products, &b->avoid_products) && strcmp(wrong_a, wrong_b) == 0;
 }
 
 void request_add_container(struct request *request, const char *name, enum container_kind kind)

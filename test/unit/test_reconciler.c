@@ -148,6 +148,30 @@ static void delete_pod(struct story *story)
     cluster_put_pod(story->cluster, pod);
 }
 
+static void demand_links(struct story *story)
+{
+    struct pod *pod = pod_like(story, "a");
+
+    pod->request.topology = (struct topology_demand){.has_mode = true, .mode = TOPOLOGY_HARD};
+    cluster_put_pod(story->cluster, pod);
+}
+
+static void ask_for_more(struct story *story)
+{
+    struct pod *pod = pod_like(story, "a");
+
+    request_wish(&pod->request, (struct wish){.count = 1});
+    cluster_put_pod(story->cluster, pod);
+}
+
+static void raise_priority(struct story *story)
+{
+    struct pod *pod = pod_like(story, "a");
+
+    pod->priority++;
+    cluster_put_pod(story->cluster, pod);
+}
+
 static void break_ledger(struct story *story)
 {
     small_break_ledger(story->cluster, "u-b");
@@ -175,6 +199,9 @@ static const struct {
     {finish_pod, false, "pod d/a: another state in memory"},
     {delete_pod, false, "pod d/a: another state in memory"},
     {nominate_pod, false, "pod d/a: another state in memory"},
+    {demand_links, false, "pod d/a: another state in memory"},
+    {ask_for_more, false, "pod d/a: another state in memory"},
+    {raise_priority, false, "pod d/a: another state in memory"},
     {break_ledger, false, "pod d/b: the ledger does not hold what its record says"},
     {lose_node, true, "node n2: not in memory"},
     {invent_node, true, "node n3: in memory only"},

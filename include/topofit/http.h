@@ -111,8 +111,8 @@ unsigned http_port(const struct http_server *server);
 
 /*
  * Refuse new requests (503), wait until the handlers' calls are answered and the answers sent,
- * close. Whoever answers calls must still be running: stop the server first, then them. NULL is
- * fine.
+ * close. A client that does not take its answer is waited for two seconds at most. Whoever answers
+ * calls must still be running: stop the server first, then them. NULL is fine.
  */
 void http_stop(struct http_server *server);
 

@@ -32,6 +32,9 @@
  */
 #define DISCARD_MAX_BYTES ((uint64_t)1024 * 1024)
 
+/* Whoever stops the server has more to do, and not for ever: give the Lease up, say. */
+#define STOP_SENDING_MS 2000
+
 #define PARAMETERS_MAX 64
 #define PARAMETERS_MAX_TEXT "64"
 
@@ -542,6 +545,9 @@ void http_stop(struct http_server *server)
         return;
     pthread_mutex_lock(&server->lock);
     server->stopping = true;
+    pthread_mutex_unlock(&server->lock);
+    deadlines_hurry(server->deadlines, STOP_SENDING_MS);
+    pthread_mutex_lock(&server->lock);
     while (server->busy > 0)
         pthread_cond_wait(&server->idle, &server->lock);
     pthread_mutex_unlock(&server->lock);

@@ -42,8 +42,9 @@ struct peer {
 
 struct deadlines {
     uint64_t limit_ms;
-    uint64_t first_limit_ms; /* 0 = none */
-    unsigned places;         /* how many peers there can be */
+    uint64_t sending_limit_ms; /* the same, until there is a hurry; guarded by `lock` */
+    uint64_t first_limit_ms;   /* 0 = none */
+    unsigned places;           /* how many peers there can be */
     pthread_t thread;
     pthread_mutex_t lock; /* the three below; held while a peer's fd is used */
     pthread_cond_t stop;  /* with `lock` */
@@ -109,7 +110,6 @@ static bool is_loitering(const struct peer *peer, uint64_t at, const struct dead
 
 static void look_at(struct peer *peer, const struct deadlines *deadlines)
 {
-    uint64_t limit_ms = deadlines->limit_ms;
     uint64_t at = atomic_load(&peer->at);
 
     switch (phase_of(at)) {
@@ -129,8 +129,11 @@ static void look_at(struct peer *peer, const struct deadlines *deadlines)
             shutdown(peer->fd, SHUT_RDWR);
         break;
     case PHASE_RECEIVING:
+        if (is_over(at, deadlines->limit_ms))
+            shutdown(peer->fd, SHUT_RDWR);
+        break;
     case PHASE_SENDING:
-        if (is_over(at, limit_ms))
+        if (is_over(at, deadlines->sending_limit_ms))
             shutdown(peer->fd, SHUT_RDWR);
         break;
     case PHASE_HANDLED:
@@ -155,7 +158,7 @@ static void *watch(void *argument)
 
     pthread_mutex_lock(&deadlines->lock);
     while (!deadlines->stopping) {
-        struct timespec until = next_look(deadlines->limit_ms);
+        struct timespec until = next_look(deadlines->sending_limit_ms);
 
         pthread_cond_timedwait(&deadlines->stop, &deadlines->lock, &until);
         for (struct peer *peer = deadlines->peers; peer != NULL; peer = peer->next)
@@ -180,6 +183,7 @@ struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, un
     int failed;
 
     deadlines->limit_ms = limit_ms;
+    deadlines->sending_limit_ms = limit_ms;
     deadlines->first_limit_ms = first_limit_ms;
     deadlines->places = places;
     pthread_mutex_init(&deadlines->lock, NULL);
@@ -194,6 +198,15 @@ struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, un
         return NULL;
     }
     return deadlines;
+}
+
+void deadlines_hurry(struct deadlines *deadlines, uint64_t limit_ms)
+{
+    pthread_mutex_lock(&deadlines->lock);
+    if (limit_ms < deadlines->sending_limit_ms)
+        deadlines->sending_limit_ms = limit_ms;
+    pthread_cond_signal(&deadlines->stop);
+    pthread_mutex_unlock(&deadlines->lock);
 }
 
 void deadlines_stop(struct deadlines *deadlines)

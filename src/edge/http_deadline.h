@@ -25,6 +25,9 @@ struct peer; /* one connection; its owner is the server thread that serves it */
 struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, unsigned places,
                                   struct error *err);
 
+/* The end is near: from now on an answer is sent within limit_ms, or cut. */
+void deadlines_hurry(struct deadlines *deadlines, uint64_t limit_ms);
+
 /* No peer may be left. NULL is fine. */
 void deadlines_stop(struct deadlines *deadlines);
 

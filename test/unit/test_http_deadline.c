@@ -254,6 +254,32 @@ static void test_http__takes_the_place_of_a_silent_client_for_one_that_asks(void
     http_stop(server);
 }
 
+static void test_http_stop__does_not_wait_long_for_a_client_that_takes_no_answer(void **state)
+{
+    struct http_options options = {.listen = "127.0.0.1:0",
+                                   .routes = routes,
+                                   .route_count = ARRAY_LEN(routes),
+                                   .threads = 2,
+                                   .connections_max = 8,
+                                   .body_max_bytes = 1024,
+                                   .request_timeout_ms = 600000,
+                                   .idle_timeout_ms = 60000};
+    struct error err = {0};
+    struct http_server *server = http_start(&options, &err);
+    struct raw_client client = raw_connect(http_port(server));
+    int small = 4096;
+    long begin;
+
+    (void)state;
+    setsockopt(client.fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    raw_send_text(&client, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_true(raw_is_readable_within(&client, RAW_WAIT_MS));
+    begin = now_ms();
+    http_stop(server);
+    assert_true(now_ms() - begin < CUT_AFTER_MS);
+    raw_close(&client);
+}
+
 /* --- with TLS -------------------------------------------------------------------------------- */
 
 struct encrypted {
@@ -379,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_http__ends_a_connection_whose_client_sends_no_more),
         cmocka_unit_test(test_http__does_not_count_the_time_of_the_handler),
         cmocka_unit_test(test_http__cuts_a_client_that_does_not_take_its_answer),
+        cmocka_unit_test(test_http_stop__does_not_wait_long_for_a_client_that_takes_no_answer),
         cmocka_unit_test(test_http__cuts_a_tls_handshake_that_drips_longer_than_the_limit),
         cmocka_unit_test(test_http__cuts_a_client_that_does_not_begin_its_tls_handshake),
         cmocka_unit_test(test_http__cuts_a_request_that_drips_through_tls),

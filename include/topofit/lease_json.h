@@ -3,9 +3,10 @@
  * lease_json - a coordination.k8s.io/v1 Lease as bytes, and as the record that leader election
  * reads and writes.
  *
- * Times are opaque text: they are for people, and sent back as they came. Of what others put into
- * the object, labels and annotations survive being read and written again; owner references,
- * finalizers, and the members of the coordinated election (strategy, preferredHolder) do not.
+ * Times are opaque text: they are for people, and sent back as they came. Whatever others put into
+ * the object survives being read and written again, also what nobody here has heard of. Their texts
+ * are cut where they are too long for us, and never a reason not to read the Lease: whoever wrote
+ * them could else keep everybody from leading.
  *
  * source  Kubernetes API reference, Lease v1 coordination.k8s.io
  */
@@ -21,7 +22,9 @@
 /* Who asks the holder to hand over: its identity. */
 #define LEASE_WANTED_BY "topofit.io/wanted-by"
 
-#define LEASE_TEXT_MAX 1024 /* bytes of one text of a record */
+#define LEASE_TEXT_MAX 1024 /* bytes of one text of a record; what is longer is cut */
+
+struct json_t; /* of jansson */
 
 /* All strings are owned and never NULL ("" when absent) once initialised. */
 struct lease_record {
@@ -31,6 +34,7 @@ struct lease_record {
     long long duration_s; /* as written, may be absurd; 0 when absent */
     char *acquire_time, *renew_time;
     long long transitions; /* 0 when absent */
+    struct json_t *object; /* all that was read; NULL when nothing was */
 };
 
 /* init: an empty record on the caller's storage. clear: accepts zeroed memory. */
@@ -41,28 +45,28 @@ void lease_record_clear(struct lease_record *record);
  * Read a Lease. What *out held before is freed on success: it must be initialised or zeroed.
  *
  * errors  ERR_INVALID for what is not JSON, not a Lease, or without a name or resourceVersion;
- *         ERR_LIMIT for a text longer than LEASE_TEXT_MAX.
+ *         ERR_LIMIT for a name, uid or version longer than LEASE_TEXT_MAX.
  */
 int lease_json_read(const char *bytes, size_t length, struct lease_record *out, struct error *err);
 
-/* A Lease as it is to be written. Everything is borrowed, and nothing is NULL. */
+/* A Lease as it is to be written. Everything is borrowed. */
 struct lease_view {
+    const struct json_t *object; /* what is written over; NULL: nothing */
     const char *name, *namespace, *uid, *resource_version;
-    const struct kube_pairs *labels, *annotations;
-    const char *holder;
+    const char *holder;    /* NULL: as it is in the object, and so are the times */
     const char *wanted_by; /* takes the place of the annotation */
     long long duration_s;
     const char *acquire_time, *renew_time;
     long long transitions;
 };
 
-/* The record as it is. Borrows from it. */
+/* The record as it is, texts that were cut included. Borrows from it. */
 struct lease_view lease_record_view(const struct lease_record *record);
 
 /*
- * Write a Lease; members that are "" or a duration of 0 are left out, but for the holder. With a
- * uid the API server refuses to make it anew when it was deleted, with a resourceVersion when it
- * was changed (409).
+ * Write a Lease; members that are "" or a duration of 0 are left as they are, but for the holder.
+ * With a uid the API server refuses to make it anew when it was deleted, with a resourceVersion
+ * when it was changed (409).
  *
  * The times need exactly six digits behind the second, see moment_write().
  */

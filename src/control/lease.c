@@ -259,6 +259,7 @@ static void write_body(struct lease *lease, enum call call, uint64_t unix_ms)
     view.name = lease->name;
     view.namespace = lease->namespace;
     if (call == CALL_WANT) {
+        view.holder = NULL; /* it stays, however long it is */
         view.wanted_by = lease->identity;
     } else {
         write_time(lease, unix_ms);

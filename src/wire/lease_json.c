@@ -5,6 +5,9 @@
 #include "kube_reading.h"
 #include "topofit/mem.h"
 
+#include <jansson.h>
+
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +44,7 @@ void lease_record_clear(struct lease_record *record)
     free(record->wanted_by);
     free(record->acquire_time);
     free(record->renew_time);
+    json_decref(record->object);
     *record = (struct lease_record){0};
 }
 
@@ -52,11 +56,24 @@ static void clear_reading(struct lease_reading *reading)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
+/* Others' text, bounded, as one that prints: a NUL would make another text of it. */
 static int take_text(void *ctx, const struct json_value *value, struct error *err)
 {
     struct lease_reading *reading = ctx;
+    char **out = (char **)((char *)&reading->record + value->slot);
+    size_t length = value->length < LEASE_TEXT_MAX ? value->length : LEASE_TEXT_MAX;
+    struct buf text = buf_with_max(LEASE_TEXT_MAX);
+    AUTO_FREE char *raw = NULL;
 
-    return json_value_copy(value, (char **)((char *)&reading->record + value->slot), err);
+    if (value->type != JSON_STRING_TEXT && value->type != JSON_NULL_VALUE)
+        return error_set(err, ERR_INVALID, "\"%s\": a string was expected", value->key);
+    raw = xcalloc(1, length + 1);
+    for (size_t i = 0; i < length; i++)
+        raw[i] = value->text[i] != '\0' ? value->text[i] : '?';
+    buf_add_utf8(&text, raw, LEASE_TEXT_MAX);
+    free(*out);
+    *out = buf_steal(&text);
+    return 0;
 }
 
 static int take_number(void *ctx, const struct json_value *value, struct error *err)
@@ -67,7 +84,8 @@ static int take_number(void *ctx, const struct json_value *value, struct error *
     return json_value_int(value, LLONG_MIN, LLONG_MAX, out, err);
 }
 
-#define TEXT(member) .on_value = take_text, .slot = offsetof(struct lease_record, member)
+#define TEXT(member) \
+    .on_value = take_text, .slot = offsetof(struct lease_record, member), .accepts_nul = true
 #define NUMBER(member) .on_value = take_number, .slot = offsetof(struct lease_record, member)
 
 static const struct json_field spec_shape[] = {
@@ -86,12 +104,11 @@ static const struct json_field lease_shape[] = {
     {0},
 };
 
+/* What the server gives is never so long. */
 static int check_lengths(const struct lease_record *record, struct error *err)
 {
-    const char *const texts[] = {record->meta.name,    record->meta.namespace,
-                                 record->meta.uid,     record->meta.resource_version,
-                                 record->holder,       record->wanted_by,
-                                 record->acquire_time, record->renew_time};
+    const char *const texts[] = {record->meta.name, record->meta.namespace, record->meta.uid,
+                                 record->meta.resource_version};
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         if (strlen(texts[i]) > LEASE_TEXT_MAX)
@@ -114,21 +131,39 @@ static int check(const struct lease_reading *reading, struct error *err)
     return check_lengths(&reading->record, err);
 }
 
+static char *claim_of(const struct lease_record *record)
+{
+    const char *wanted_by = kube_pairs_get(&record->meta.annotations, LEASE_WANTED_BY);
+    struct buf text = buf_with_max(LEASE_TEXT_MAX);
+
+    buf_add_utf8(&text, wanted_by != NULL ? wanted_by : "", LEASE_TEXT_MAX);
+    return buf_steal(&text);
+}
+
+static int keep_object(struct lease_record *record, const char *bytes, size_t length,
+                       struct error *err)
+{
+    json_error_t problem;
+
+    record->object = json_loadb(bytes, length, JSON_ALLOW_NUL, &problem);
+    if (record->object == NULL)
+        return error_set(err, ERR_INVALID, "%s", problem.text);
+    return 0;
+}
+
 int lease_json_read(const char *bytes, size_t length, struct lease_record *out, struct error *err)
 {
     AUTO(clear_reading) struct lease_reading reading = {0};
     struct lease_record *record = &reading.record;
-    const char *wanted_by;
 
     lease_record_init(record);
     reading.reading.meta = &record->meta;
     reading.reading.truncated = &reading.truncated;
     if (json_read(lease_shape, &reading, bytes, length, err) < 0)
         return -(int)err->code;
-    wanted_by = kube_pairs_get(&record->meta.annotations, LEASE_WANTED_BY);
     free(record->wanted_by);
-    record->wanted_by = xstrdup(wanted_by != NULL ? wanted_by : "");
-    if (check(&reading, err) < 0)
+    record->wanted_by = claim_of(record);
+    if (check(&reading, err) < 0 || keep_object(record, bytes, length, err) < 0)
         return -(int)err->code;
     lease_record_clear(out);
     *out = *record;
@@ -138,49 +173,14 @@ int lease_json_read(const char *bytes, size_t length, struct lease_record *out, 
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static void write_text(struct buf *out, const char *opening, const char *text)
-{
-    if (text[0] == '\0')
-        return;
-    buf_add_text(out, opening);
-    buf_add_json_string(out, text);
-}
-
-static void write_pair(struct buf *out, const char *key, const char *value, bool *is_first)
-{
-    if (!*is_first)
-        buf_add_byte(out, ',');
-    *is_first = false;
-    buf_add_json_string(out, key);
-    buf_add_byte(out, ':');
-    buf_add_json_string(out, value);
-}
-
-/* wanted_by takes the place of the annotation; NULL: these are labels. */
-static void write_pairs(struct buf *out, const char *name, const struct kube_pairs *pairs,
-                        const char *wanted_by)
-{
-    bool is_first = true;
-
-    buf_addf(out, ",\"%s\":{", name);
-    for (size_t i = 0; i < pairs->count; i++) {
-        if (wanted_by == NULL || strcmp(pairs->items[i].key, LEASE_WANTED_BY) != 0)
-            write_pair(out, pairs->items[i].key, pairs->items[i].value, &is_first);
-    }
-    if (wanted_by != NULL && wanted_by[0] != '\0')
-        write_pair(out, LEASE_WANTED_BY, wanted_by, &is_first);
-    buf_add_byte(out, '}');
-}
-
 struct lease_view lease_record_view(const struct lease_record *record)
 {
     return (struct lease_view){
+        .object = record->object,
         .name = record->meta.name,
         .namespace = record->meta.namespace,
         .uid = record->meta.uid,
         .resource_version = record->meta.resource_version,
-        .labels = &record->meta.labels,
-        .annotations = &record->meta.annotations,
         .holder = record->holder,
         .wanted_by = record->wanted_by,
         .duration_s = record->duration_s,
@@ -190,21 +190,65 @@ struct lease_view lease_record_view(const struct lease_record *record)
     };
 }
 
+static json_t *text_value(const char *text)
+{
+    AUTO(buf_clear) struct buf valid = buf_with_max(SIZE_MAX / 2);
+
+    buf_add_utf8(&valid, text, SIZE_MAX / 2);
+    return json_string(buf_text(&valid));
+}
+
+static void set_text(json_t *object, const char *key, const char *text)
+{
+    if (text[0] != '\0')
+        json_object_set_new(object, key, text_value(text));
+}
+
+/* The object of that name; a new one in the place of anything else. Borrowed. */
+static json_t *member(json_t *object, const char *key)
+{
+    if (!json_is_object(json_object_get(object, key)))
+        json_object_set_new(object, key, json_object());
+    return json_object_get(object, key);
+}
+
+static void set_claim(json_t *meta, const char *wanted_by)
+{
+    if (wanted_by[0] != '\0')
+        json_object_set_new(member(meta, "annotations"), LEASE_WANTED_BY, text_value(wanted_by));
+    else
+        json_object_del(json_object_get(meta, "annotations"), LEASE_WANTED_BY);
+}
+
+static void set_spec(json_t *spec, const struct lease_view *lease)
+{
+    if (lease->holder == NULL)
+        return;
+    json_object_set_new(spec, "holderIdentity", text_value(lease->holder));
+    if (lease->duration_s != 0)
+        json_object_set_new(spec, "leaseDurationSeconds", json_integer(lease->duration_s));
+    set_text(spec, "acquireTime", lease->acquire_time);
+    set_text(spec, "renewTime", lease->renew_time);
+    json_object_set_new(spec, "leaseTransitions", json_integer(lease->transitions));
+}
+
 void lease_json_write(struct buf *out, const struct lease_view *lease)
 {
-    buf_add_text(out, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\"");
-    buf_add_text(out, ",\"metadata\":{\"name\":");
-    buf_add_json_string(out, lease->name);
-    write_text(out, ",\"namespace\":", lease->namespace);
-    write_text(out, ",\"uid\":", lease->uid);
-    write_text(out, ",\"resourceVersion\":", lease->resource_version);
-    write_pairs(out, "labels", lease->labels, NULL);
-    write_pairs(out, "annotations", lease->annotations, lease->wanted_by);
-    buf_add_text(out, "},\"spec\":{\"holderIdentity\":");
-    buf_add_json_string(out, lease->holder);
-    if (lease->duration_s != 0)
-        buf_addf(out, ",\"leaseDurationSeconds\":%lld", lease->duration_s);
-    write_text(out, ",\"acquireTime\":", lease->acquire_time);
-    write_text(out, ",\"renewTime\":", lease->renew_time);
-    buf_addf(out, ",\"leaseTransitions\":%lld}}", lease->transitions);
+    json_t *object = json_is_object(lease->object) ? json_deep_copy(lease->object) : json_object();
+    json_t *meta;
+    AUTO_FREE char *text = NULL;
+
+    json_object_set_new(object, "apiVersion", json_string("coordination.k8s.io/v1"));
+    json_object_set_new(object, "kind", json_string("Lease"));
+    meta = member(object, "metadata");
+    json_object_set_new(meta, "name", text_value(lease->name));
+    set_text(meta, "namespace", lease->namespace);
+    set_text(meta, "uid", lease->uid);
+    set_text(meta, "resourceVersion", lease->resource_version);
+    set_claim(meta, lease->wanted_by);
+    set_spec(member(object, "spec"), lease);
+    text = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    assert(text != NULL);
+    buf_add_text(out, text);
 }

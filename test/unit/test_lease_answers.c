@@ -43,6 +43,24 @@ static void test_acquire__does_not_count_a_lost_write_that_is_too_old(void **sta
     expect_call(story, "PUT");
 }
 
+static void test_acquire__a_name_of_any_length_is_waited_for_and_replaced(void **state)
+{
+    AUTO(lease_story_free) struct lease_story *story = lease_story_new();
+    char holder[2000] = "", wanted_by[2000] = "";
+
+    (void)state;
+    memset(holder, 'h', sizeof holder - 1);
+    memset(wanted_by, 'w', sizeof wanted_by - 1);
+    expect_call(story, "GET");
+    answer_lease(story, holder, 1, wanted_by);
+    assert_string_equal(lease_problem(story->lease), "");
+    wait_for_call(story, "GET");
+    answer_lease(story, holder, 1, wanted_by);
+    expect_call(story, "PUT");
+    answer_written(story);
+    assert_true(is_leading(story));
+}
+
 /* --- real answers ---------------------------------------------------------------------------- */
 
 static char *captured(const char *name)
@@ -303,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_acquire__recognises_its_own_write_whose_answer_was_lost),
+        cmocka_unit_test(test_acquire__a_name_of_any_length_is_waited_for_and_replaced),
         cmocka_unit_test(test_acquire__does_not_count_a_lost_write_that_is_too_old),
         cmocka_unit_test(test_look__answers_decide_as_captured),
         cmocka_unit_test(test_write__answers_decide_as_captured),

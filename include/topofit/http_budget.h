@@ -15,11 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of each body and each answer, what does not count. */
-#define HTTP_BUDGET_FREE_BYTES ((size_t)16 * 1024)
-
 struct http_budget {
     size_t max_bytes;
+    size_t free_bytes; /* of each body and each answer, what does not count */
     atomic_size_t held_bytes;
     atomic_uint_fast64_t refusals; /* requests and answers that were too much */
 };

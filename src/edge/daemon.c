@@ -20,11 +20,13 @@
 #define MEMO_SLOTS 4096
 #define ADMIN_THREADS 1
 #define EXTENDER_CONNECTIONS_MIN 16
+#define EXTENDER_SMALL_BYTES ((size_t)16 * 1024) /* any bind call, and filter of 300 nodes */
 #define EXTENDER_FIRST_REQUEST_TIMEOUT_MS 30000
 #define ADMIN_CONNECTIONS_MAX 256
 #define ADMIN_CLIENT_CONNECTIONS_MAX 32 /* probes of the kubelet have an address of their own */
 #define ADMIN_BODY_MAX_BYTES (1u << 20)
-#define ADMIN_BODIES_MAX_BYTES VIEW_BYTES_MAX /* one of the largest views */
+#define ADMIN_BODIES_MAX_BYTES VIEW_BYTES_MAX  /* one of the largest views */
+#define ADMIN_SMALL_BYTES ((size_t)128 * 1024) /* metrics, and more than that */
 #define ADMIN_REQUEST_TIMEOUT_MS 10000
 #define ADMIN_FIRST_REQUEST_TIMEOUT_MS 5000
 #define ADMIN_IDLE_TIMEOUT_MS 15000
@@ -110,6 +112,7 @@ static int start_extender(struct daemon *daemon, struct error *err)
     };
 
     daemon->extender_budget.max_bytes = bodies_max_bytes(config);
+    daemon->extender_budget.free_bytes = EXTENDER_SMALL_BYTES;
     daemon->extender_server = http_start(&options, err);
     return daemon->extender_server != NULL ? 0 : error_wrap(err, "extender.listen");
 }
@@ -134,6 +137,7 @@ static int start_admin(struct daemon *daemon, struct error *err)
     };
 
     daemon->admin_budget.max_bytes = ADMIN_BODIES_MAX_BYTES;
+    daemon->admin_budget.free_bytes = ADMIN_SMALL_BYTES;
     daemon->admin_server = http_start(&options, err);
     return daemon->admin_server != NULL ? 0 : error_wrap(err, "admin.listen");
 }

@@ -4,17 +4,19 @@
 
 #include <assert.h>
 
-static size_t counted(size_t length)
+static size_t counted(const struct http_budget *budget, size_t length)
 {
-    return length > HTTP_BUDGET_FREE_BYTES ? length - HTTP_BUDGET_FREE_BYTES : 0;
+    return length > budget->free_bytes ? length - budget->free_bytes : 0;
 }
 
 bool http_budget_grow(struct http_budget *budget, size_t length, size_t more)
 {
-    size_t wanted = counted(length + more) - counted(length);
-    size_t held;
+    size_t wanted, held;
 
-    if (budget == NULL || wanted == 0)
+    if (budget == NULL)
+        return true;
+    wanted = counted(budget, length + more) - counted(budget, length);
+    if (wanted == 0)
         return true;
     held = atomic_load(&budget->held_bytes);
     do {
@@ -28,8 +30,8 @@ bool http_budget_grow(struct http_budget *budget, size_t length, size_t more)
 
 bool http_budget_has_room(struct http_budget *budget, uint64_t length)
 {
-    if (budget == NULL || length <= HTTP_BUDGET_FREE_BYTES ||
-        length - HTTP_BUDGET_FREE_BYTES <= budget->max_bytes - atomic_load(&budget->held_bytes))
+    if (budget == NULL || length <= budget->free_bytes ||
+        length - budget->free_bytes <= budget->max_bytes - atomic_load(&budget->held_bytes))
         return true;
     atomic_fetch_add(&budget->refusals, 1);
     return false;
@@ -39,8 +41,8 @@ void http_budget_free(struct http_budget *budget, size_t length)
 {
     size_t before;
 
-    if (budget == NULL || counted(length) == 0)
+    if (budget == NULL || counted(budget, length) == 0)
         return;
-    before = atomic_fetch_sub(&budget->held_bytes, counted(length));
-    assert(before >= counted(length));
+    before = atomic_fetch_sub(&budget->held_bytes, counted(budget, length));
+    assert(before >= counted(budget, length));
 }

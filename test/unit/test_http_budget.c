@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <sys/socket.h>
 
-#define FREE HTTP_BUDGET_FREE_BYTES
+#define FREE ((size_t)16 * 1024)
 #define MAX ((size_t)16 << 20) /* more than the kernel keeps of an answer that nobody takes */
 #define BODY_MAX MAX
 
@@ -17,7 +17,7 @@
 
 static void test_http_budget__refuses_what_is_beyond_the_maximum(void **state)
 {
-    struct http_budget budget = {.max_bytes = 1000};
+    struct http_budget budget = {.max_bytes = 1000, .free_bytes = FREE};
 
     (void)state;
     assert_true(http_budget_grow(&budget, 0, FREE + 600));
@@ -32,7 +32,7 @@ static void test_http_budget__refuses_what_is_beyond_the_maximum(void **state)
 
 static void test_http_budget__says_when_something_would_be_refused(void **state)
 {
-    struct http_budget budget = {.max_bytes = 1000};
+    struct http_budget budget = {.max_bytes = 1000, .free_bytes = FREE};
 
     (void)state;
     assert_true(http_budget_grow(&budget, 0, FREE + 600));
@@ -44,7 +44,7 @@ static void test_http_budget__says_when_something_would_be_refused(void **state)
 
 static void test_http_budget__does_not_count_what_is_small(void **state)
 {
-    struct http_budget budget = {.max_bytes = 0};
+    struct http_budget budget = {.max_bytes = 0, .free_bytes = FREE};
 
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -95,6 +95,7 @@ static int start(void **state)
     atomic_store(&budget.held_bytes, 0);
     atomic_store(&budget.refusals, 0);
     budget.max_bytes = MAX;
+    budget.free_bytes = FREE;
     *state = http_start(&options, &err);
     return *state == NULL ? -1 : 0;
 }

@@ -46,7 +46,11 @@ static void write_question(struct buf *out)
 int main(void)
 {
     static double read_us[ROUNDS], write_us[ROUNDS];
-    static struct filtered_node nodes[NODES];
+    static const struct node_answer *answers[NODES];
+    struct node_answer kinds[] = {{.fate = NODE_KEPT},
+                                  node_answer_refusal(NODE_REFUSED_FOR_NOW, "too few free devices"),
+                                  {.fate = NODE_KEPT},
+                                  node_answer_refusal(NODE_REFUSED, "too few free devices")};
     AUTO(buf_clear) struct buf question = buf_with_max(16 << 20);
     AUTO(buf_clear) struct buf answer = buf_with_max(16 << 20);
 
@@ -56,21 +60,18 @@ int main(void)
         struct error err = {0};
         double start = now_us();
 
-        if (extender_json_read_args(question.data, question.length, &args, &err) < 0)
+        if (extender_json_read_args(question.data, question.length, NULL, &args, &err) < 0)
             return 1;
         read_us[round] = now_us() - start;
-        for (size_t i = 0; i < NODES; i++) {
-            nodes[i] = (struct filtered_node){
-                .name = args.names[i],
-                .reason = i % 2 == 0 ? NULL : "too few free devices",
-                .curable = i % 4 == 1,
-            };
-        }
+        for (size_t i = 0; i < NODES; i++)
+            answers[i] = &kinds[i % 4];
         buf_reset(&answer);
         start = now_us();
-        extender_json_write_filter_result(&answer, &args, nodes, NODES);
+        extender_json_write_filter_result(&answer, &args, answers);
         write_us[round] = now_us() - start;
     }
+    node_answer_clear(&kinds[1]);
+    node_answer_clear(&kinds[3]);
     print_row("read 5000 names", read_us, question.length);
     print_row("write 2500 kept 2500 failed", write_us, answer.length);
     return 0;

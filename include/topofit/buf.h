@@ -38,6 +38,14 @@ void buf_add_utf8(struct buf *buf, const char *text, size_t max_bytes);
 /* Append text as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void buf_add_json_string(struct buf *buf, const char *text);
 
+/*
+ * Room for `length` bytes behind the contents, to be written in place and then taken in with
+ * buf_fill(); valid until the buffer is used in another way. NULL beyond the maximum, which counts
+ * as an overflow.
+ */
+char *buf_room(struct buf *buf, size_t length);
+void buf_fill(struct buf *buf, size_t length);
+
 /* Drop the first `count` bytes; the rest moves to the front. */
 void buf_drop_front(struct buf *buf, size_t count);
 

@@ -99,6 +99,15 @@ struct nominees *cluster_nominees(struct cluster *cluster, const struct node *no
 /* The present picture; release with snapshot_unref. */
 struct snapshot *cluster_snapshot(struct cluster *cluster);
 
+/*
+ * Nodes are asked about in this order, which is not that of the picture: later pictures may have
+ * it, so that looking up goes along memory. Followed ever more seldom if it is another each time.
+ *
+ * positions  [count] in the snapshot; NAME_NOWHERE is left out.
+ */
+void cluster_follow_order(struct cluster *cluster, const struct snapshot *snapshot,
+                          const uint32_t *positions, size_t count);
+
 /* A pod by name or by uid with a reference for the caller, or NULL. */
 struct pod *cluster_find_pod(struct cluster *cluster, const char *namespace, const char *name);
 struct pod *cluster_find_pod_by_uid(struct cluster *cluster, const char *uid);

@@ -21,6 +21,11 @@
 #include "topofit/history.h"
 #include "topofit/moment.h"
 
+/* Decisions remembered between calls; what they depend on is part of what is remembered. */
+struct recall;
+struct recall *recall_new(void);
+void recall_free(struct recall *recall);
+
 /* Where Bindings go: the API server (edge) or memory (embedded mode). Never blocks. */
 struct bind_port {
     void *ctx;
@@ -83,6 +88,7 @@ struct extender {
     struct gputopo_memo *memo;
     struct waste_memo *waste_memo; /* may be NULL */
     struct history *history;
+    struct recall *recall; /* decisions of earlier calls; NULL: each is made anew */
     struct bind_port binder;
     struct observer observer;
     struct extender_options options;

@@ -10,11 +10,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "topofit/buf.h"
 #include "topofit/error.h"
 #include "topofit/json.h"
 #include "topofit/kube_json.h"
+#include "topofit/text.h"
 
 #define EXTENDER_NODES_MAX 20000 /* nodes of one call */
 #define EXTENDER_NAME_MAX 253    /* bytes of a name. source: RFC 1123, Kubernetes object names */
@@ -24,9 +27,18 @@ struct extender_args {
     bool has_pod;
     struct kube_pod pod;
     bool has_names;
-    const char **names; /* they stand in name_text */
-    char *name_text;    /* one block for all */
+    struct name_at *names; /* in name_base */
     size_t name_count, name_capacity;
+    uint32_t *positions;   /* [name_count] in the list of likely names; NULL: not looked up */
+    size_t jumps;          /* names that were not where they were likely */
+    const char *name_base; /* the body itself, or name_text */
+    size_t name_limit;     /* bytes that may be read of it */
+    char *name_text;       /* owned, or NULL */
+    /*
+     * name_base is the body, and the names stand there as JSON strings without escapes, each behind
+     * a comma or the bracket.
+     */
+    bool names_are_plain;
     bool has_nodes;
     struct kube_node *nodes;
     char **node_bytes; /* [node_count] the item as it was sent; owned, ends with a NUL */
@@ -35,13 +47,33 @@ struct extender_args {
 void extender_args_init(struct extender_args *args);
 void extender_args_clear(struct extender_args *args);
 
+/* A text that need not end with a NUL. Borrowed. */
+struct name_slice {
+    const char *text;
+    size_t length;
+};
+
+/* How many nodes the call is about, and the name of one. */
+static inline size_t extender_args_count(const struct extender_args *args)
+{
+    return args->has_nodes ? args->node_count : args->name_count;
+}
+static inline struct name_slice extender_args_name(const struct extender_args *args, size_t i)
+{
+    if (!args->has_nodes)
+        return (struct name_slice){args->name_base + args->names[i].start, args->names[i].length};
+    return (struct name_slice){args->nodes[i].meta.name, strlen(args->nodes[i].meta.name)};
+}
+
 /*
+ * bytes   borrowed by `out`, which may refer to names in it.
+ * likely  names to expect, which are read faster, or NULL.
  * out     initialised or zeroed; what it held is freed on success. A body of `{}` has nothing.
  * errors  ERR_INVALID for what is not JSON, not an object or of wrong types, with the byte offset;
  *         ERR_LIMIT for more than EXTENDER_NODES_MAX nodes or a longer name.
  */
-int extender_json_read_args(const char *bytes, size_t length, struct extender_args *out,
-                            struct error *err);
+int extender_json_read_args(const char *bytes, size_t length, const struct likely_names *likely,
+                            struct extender_args *out, struct error *err);
 
 /* ExtenderBindingArgs. Strings are "" when absent. */
 struct extender_binding_args {
@@ -51,22 +83,31 @@ void extender_binding_args_clear(struct extender_binding_args *args);
 int extender_json_read_binding_args(const char *bytes, size_t length,
                                     struct extender_binding_args *out, struct error *err);
 
-/* What is answered for one node. */
-struct filtered_node {
-    const char *name;   /* borrowed */
-    const char *reason; /* NULL = kept; else the text shown to people */
-    bool curable;       /* FailedNodes, else FailedAndUnresolvableNodes */
+/* What becomes of a node, and where in the answer it stands. */
+enum node_fate {
+    NODE_KEPT = 0,
+    NODE_REFUSED_FOR_NOW, /* FailedNodes: eviction could cure it */
+    NODE_REFUSED,         /* FailedAndUnresolvableNodes */
 };
+#define NODE_FATES 3
+
+/* What is answered for a node. Nodes with the same answer share one. Zeroed: kept. */
+struct node_answer {
+    enum node_fate fate;
+    char *reason; /* a colon, and the text shown to people as a JSON string; NULL when kept */
+    size_t reason_length; /* some bytes more may be read */
+};
+struct node_answer node_answer_refusal(enum node_fate fate, const char *text);
+void node_answer_clear(struct node_answer *answer);
 
 /*
  * ExtenderFilterResult. Kept nodes go back in the form they came in: the objects, byte for byte,
  * when objects were sent, else the names.
  *
- * nodes   in the order of args: nodes[i] answers for args->nodes[i] or else args->names[i]; the
- *         count is that of args.
+ * answers  [extender_args_count(args)] in the order of args.
  */
 void extender_json_write_filter_result(struct buf *out, const struct extender_args *args,
-                                       const struct filtered_node *nodes, size_t count);
+                                       const struct node_answer *const *answers);
 
 /*
  * The same result as a failed call: only Error is set, to a text that is not empty. A '%' in it
@@ -75,12 +116,9 @@ void extender_json_write_filter_result(struct buf *out, const struct extender_ar
  */
 void extender_json_write_filter_error(struct buf *out, const char *text);
 
-/* HostPriorityList; "[]" for none. */
-struct scored_node {
-    const char *name;
-    int score_0_10;
-};
-void extender_json_write_scores(struct buf *out, const struct scored_node *nodes, size_t count);
+/* HostPriorityList; "[]" for none. scores_0_10: in the order of args. */
+void extender_json_write_scores(struct buf *out, const struct extender_args *args,
+                                const uint8_t *scores_0_10);
 
 /* ExtenderBindingResult; text "" = success. '%' is replaced as above. */
 void extender_json_write_binding_result(struct buf *out, const char *text);

@@ -14,18 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "topofit/buf.h"
 #include "topofit/map.h"
-#include "topofit/plan.h"
+#include "topofit/outcome.h"
 #include "topofit/pod.h"
 
 #define HISTORY_PODS_MAX 4096
 #define HISTORY_NODES_MAX 128
-#define HISTORY_BYTES_MAX (64u << 20) /* of texts, about */
+#define HISTORY_BYTES_MAX (64u << 20) /* about */
 
 struct refusal {
-    char *node;
-    enum reason reason;
-    char *detail; /* a sentence with numbers */
+    size_t name_start;       /* of the node, in decision.names */
+    struct outcome *outcome; /* one reference */
 };
 
 /* What filter answered for a pod last. */
@@ -35,8 +35,10 @@ struct decision {
     uint64_t version; /* of the snapshot it was made on */
     unsigned considered, kept;
     struct refusal *refusals; /* at most HISTORY_NODES_MAX */
-    size_t refusal_count;
+    size_t refusal_count, refusal_capacity;
+    struct buf names;  /* of the nodes refused, each with a NUL */
     unsigned attempts; /* filter calls for this pod so far */
+    size_t bytes;      /* that it takes, about; set when it is put */
 };
 
 struct history;
@@ -63,5 +65,17 @@ struct waiting_pod {
 struct waiting_pod *history_waiting(struct history *history, uint64_t version, size_t *count);
 
 void decision_clear(struct decision *decision);
+
+/*
+ * Note that a node was refused; what is more than HISTORY_NODES_MAX is left out.
+ *
+ * name     length bytes, no NUL needed.
+ * outcome  a reference is taken.
+ */
+void decision_add_refusal(struct decision *decision, const char *name, size_t length,
+                          struct outcome *outcome);
+
+/* The name of the node of a refusal. Borrowed. */
+const char *decision_refused_node(const struct decision *decision, size_t i);
 
 #endif

@@ -53,6 +53,10 @@ const char *http_header(const struct http_request *request, const char *name);
 void http_answer(struct http_call *call, unsigned status, const char *content_type,
                  const char *body, size_t length);
 
+/* The same without a copy: takes over body, which free() can free. */
+void http_answer_steal(struct http_call *call, unsigned status, const char *content_type,
+                       char *steal_body, size_t length);
+
 /* An error answer for people and programs: application/problem+json. source: RFC 9457. */
 void http_problem(struct http_call *call, unsigned status, const char *title, const char *detail);
 

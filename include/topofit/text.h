@@ -10,6 +10,7 @@
 #define TOPOFIT_TEXT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 
 struct text {
@@ -39,5 +40,29 @@ bool text_next_item(const char **at, char *item, size_t size);
 
 /* Edit distance of two short words, at most `limit` + 1; for "did you mean". */
 unsigned text_distance(const char *a, const char *b, unsigned limit);
+
+/* --- many names in one text ------------------------------------------------------------------ */
+
+#define NAME_NOWHERE UINT32_MAX
+
+/* Where a name stands in a text; length without quotes. */
+struct name_at {
+    uint32_t start, length;
+};
+
+/* All borrowed. */
+struct name_list {
+    const char *text; /* "a","b", - each name in quotes and with a comma behind, without escapes */
+    size_t length;
+    const struct name_at *places; /* [count] */
+    size_t count;
+};
+
+/* Names that a question is likely to have, in about this order. */
+struct likely_names {
+    struct name_list list;
+    uint32_t (*find)(const void *ctx, const char *name, size_t length); /* or NAME_NOWHERE */
+    const void *ctx;
+};
 
 #endif

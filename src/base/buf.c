@@ -4,6 +4,7 @@
 
 #include "topofit/mem.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,18 @@ void buf_add(struct buf *buf, const void *bytes, size_t length)
         return;
     if (length > 0)
         memcpy(buf->data + buf->length, bytes, length);
+    buf->length += length;
+    buf->data[buf->length] = '\0';
+}
+
+char *buf_room(struct buf *buf, size_t length)
+{
+    return reserve(buf, length) ? buf->data + buf->length : NULL;
+}
+
+void buf_fill(struct buf *buf, size_t length)
+{
+    assert(buf->length + length < buf->capacity);
     buf->length += length;
     buf->data[buf->length] = '\0';
 }

@@ -3,6 +3,7 @@
 #include "topofit/cluster.h"
 
 #include "cluster_inside.h"
+#include "likeness.h"
 #include "snapshot_inside.h"
 #include "supply.h"
 
@@ -46,7 +47,6 @@ void cluster_free(struct cluster *cluster)
         return;
     snapshot_unref(cluster->current);
     map_free(cluster->nodes, free_known_node);
-    free(cluster->sorted_nodes);
     free(cluster->freed_node);
     for (size_t i = 0; i < cluster->conflict_count; i++)
         conflict_clear(&cluster->conflicts[i]);
@@ -149,6 +149,18 @@ static struct host_amounts sum_host(const struct cluster *cluster, const char *n
     return sum;
 }
 
+/* Readers keep the picture they have; the next one shows the node's new state. */
+static void show(struct cluster *cluster, const struct known_node *known)
+{
+    if (cluster->current == NULL)
+        return;
+    cluster->current = snapshot_own(cluster->current);
+    cluster->current->version = cluster->last_version;
+    supply_clear(&cluster->current->supply);
+    supply_copy(&cluster->supply, &cluster->current->supply);
+    snapshot_set(cluster->current, known->position, known->state);
+}
+
 static void publish(struct cluster *cluster, struct known_node *known, struct node *steal_node,
                     const struct node_use *use)
 {
@@ -156,19 +168,32 @@ static void publish(struct cluster *cluster, struct known_node *known, struct no
 
     known->state = node_state_new(steal_node, use, cluster_gather_nominees(cluster, steal_node),
                                   sum_host(cluster, steal_node->name), ++cluster->last_version);
+    known->state->likeness = likeness_of(&cluster->key, steal_node, use);
     note_freed(cluster, before, known->state);
     note_conflicts(cluster, before, known->state);
     supply_add(&cluster->supply, known->state);
     if (before != NULL)
         supply_remove(&cluster->supply, before);
     node_state_unref(before);
-    snapshot_unref(steal_ptr(&cluster->current));
+    show(cluster, known);
 }
 
 void cluster_note_freed_nowhere(struct cluster *cluster)
 {
     cluster->freed_version = ++cluster->last_version;
-    snapshot_unref(steal_ptr(&cluster->current)); /* decisions on it are older */
+    if (cluster->current == NULL)
+        return;
+    cluster->current = snapshot_own(cluster->current); /* decisions on the one before are older */
+    cluster->current->version = cluster->last_version;
+}
+
+void cluster_show_mix(struct cluster *cluster)
+{
+    if (cluster->current == NULL)
+        return;
+    cluster->current = snapshot_own(cluster->current);
+    pod_mix_unref(cluster->current->mix);
+    cluster->current->mix = cluster->mix != NULL ? pod_mix_ref(cluster->mix) : NULL;
 }
 
 static void publish_host(struct cluster *cluster, struct known_node *known)
@@ -180,7 +205,7 @@ static void publish_host(struct cluster *cluster, struct known_node *known)
         return;
     known->state = node_state_with_host(before, used, ++cluster->last_version);
     node_state_unref(before);
-    snapshot_unref(steal_ptr(&cluster->current));
+    show(cluster, known);
 }
 
 static bool has_same_nominees(const struct cluster *cluster, const struct node_state *state)
@@ -241,8 +266,9 @@ static struct known_node *know_node(struct cluster *cluster, const char *name)
 
     if (known == NULL) {
         known = xcalloc(1, sizeof *known);
+        known->position = SIZE_MAX;
         map_put(cluster->nodes, name, known);
-        free(steal_ptr(&cluster->sorted_nodes));
+        snapshot_unref(steal_ptr(&cluster->current));
     }
     return known;
 }
@@ -271,7 +297,6 @@ static void remove_node(struct cluster *cluster, const char *name)
         return;
     supply_remove(&cluster->supply, known->state);
     free_known_node(known);
-    free(steal_ptr(&cluster->sorted_nodes));
     snapshot_unref(steal_ptr(&cluster->current));
 }
 
@@ -350,43 +375,94 @@ struct nominees *cluster_nominees(struct cluster *cluster, const struct node *no
     return cluster_gather_nominees(cluster, node);
 }
 
+/* In the order they had, new ones by name behind them. */
 static int compare_nodes(const void *a, const void *b)
 {
     const struct known_node *x = *(struct known_node *const *)a;
     const struct known_node *y = *(struct known_node *const *)b;
 
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
     return strcmp(x->state->node->name, y->state->node->name);
 }
 
-/* Nodes come and go seldom, and what is in use on them changes all the time. */
-static void sort_nodes(struct cluster *cluster)
+/* All nodes in order. Free it. */
+static struct known_node **sort_nodes(const struct cluster *cluster)
 {
+    struct known_node **sorted = xcalloc(map_count(cluster->nodes) + 1, sizeof *sorted);
     struct map_cursor at = {0};
     size_t count = 0;
 
-    cluster->sorted_nodes = xcalloc(map_count(cluster->nodes) + 1, sizeof *cluster->sorted_nodes);
     while (map_next(cluster->nodes, &at))
-        cluster->sorted_nodes[count++] = at.value;
-    qsort(cluster->sorted_nodes, count, sizeof *cluster->sorted_nodes, compare_nodes);
+        sorted[count++] = at.value;
+    qsort(sorted, count, sizeof *sorted, compare_nodes);
+    return sorted;
+}
+
+/* Nodes come and go seldom: only then, or for another order, a picture is made from nothing. */
+static struct snapshot *draw(struct cluster *cluster)
+{
+    size_t count = map_count(cluster->nodes);
+    struct known_node **sorted = sort_nodes(cluster);
+    const char **names = xcalloc(count + 1, sizeof *names);
+    struct snapshot *snapshot;
+
+    for (size_t i = 0; i < count; i++)
+        names[i] = sorted[i]->state->node->name;
+    snapshot = snapshot_new(name_table_new(&cluster->key, names, count));
+    snapshot->version = cluster->last_version;
+    supply_copy(&cluster->supply, &snapshot->supply);
+    snapshot->mix = cluster->mix != NULL ? pod_mix_ref(cluster->mix) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        sorted[i]->position = i;
+        snapshot_set(snapshot, i, sorted[i]->state);
+    }
+    free(sorted);
+    free(names);
+    return snapshot;
 }
 
 struct snapshot *cluster_snapshot(struct cluster *cluster)
 {
-    size_t count;
+    LOCK(cluster);
+    if (cluster->current == NULL)
+        cluster->current = draw(cluster);
+    return snapshot_ref(cluster->current);
+}
+
+/* Is it time to follow an order? At the first wish, then after twice as many wishes each time. */
+static bool is_due(struct cluster *cluster)
+{
+    if (++cluster->order_wishes < cluster->order_due)
+        return false;
+    cluster->order_wishes = 0;
+    cluster->order_due =
+        cluster->order_due < ORDER_DUE_MAX ? cluster->order_due * 2 + 1 : ORDER_DUE_MAX;
+    return true;
+}
+
+void cluster_follow_order(struct cluster *cluster, const struct snapshot *snapshot,
+                          const uint32_t *positions, size_t count)
+{
+    AUTO_FREE size_t *order = xcalloc(snapshot->count + 1, sizeof *order);
+    struct map_cursor at = {0};
+    size_t next = 0;
 
     LOCK(cluster);
-    if (cluster->current != NULL)
-        return snapshot_ref(cluster->current);
-    if (cluster->sorted_nodes == NULL)
-        sort_nodes(cluster);
-    count = map_count(cluster->nodes);
-    cluster->current = snapshot_new(count);
-    cluster->current->version = cluster->last_version;
-    supply_copy(&cluster->supply, &cluster->current->supply);
-    cluster->current->mix = cluster->mix != NULL ? pod_mix_ref(cluster->mix) : NULL;
-    for (size_t i = 0; i < count; i++)
-        snapshot_add(cluster->current, cluster->sorted_nodes[i]->state);
-    return snapshot_ref(cluster->current);
+    if (cluster->current == NULL || cluster->current->names != snapshot->names || !is_due(cluster))
+        return;
+    for (size_t i = 0; i < snapshot->count; i++)
+        order[i] = count + i; /* who is not mentioned comes last */
+    for (size_t i = 0; i < count; i++) {
+        if (positions[i] != NAME_NOWHERE)
+            order[positions[i]] = next++;
+    }
+    while (map_next(cluster->nodes, &at)) {
+        struct known_node *known = at.value;
+
+        known->position = order[known->position];
+    }
+    snapshot_unref(steal_ptr(&cluster->current));
 }
 
 struct pod *cluster_find_pod(struct cluster *cluster, const char *namespace, const char *name)

@@ -16,9 +16,11 @@
 #include <pthread.h>
 
 #define CONFLICTS_KEPT 16
+#define ORDER_DUE_MAX 4096
 
 struct known_node {
     struct node_state *state; /* one reference */
+    size_t position;          /* in `current`; without one, its place in the order, or SIZE_MAX */
     uint64_t list_number;     /* of the last list of nodes that showed it */
 };
 
@@ -35,8 +37,8 @@ struct cluster {
     struct pod_mix *mix;           /* what the tally last said, or what was given; may be NULL */
     struct product_supply supply;  /* of the states that are published */
     struct intern *intern;
-    struct known_node **sorted_nodes; /* by name; NULL when a node came or went since */
-    struct snapshot *current; /* the last snapshot taken, NULL when something changed since */
+    struct snapshot *current;         /* the present picture; NULL when a node came or went since */
+    unsigned order_wishes, order_due; /* cluster_follow_order(): since the last time, until it is */
     uint64_t last_version;
     uint64_t last_token;       /* handed out for a Binding */
     uint64_t list_number;      /* lists of pods announced so far */
@@ -71,6 +73,9 @@ void cluster_republish_nomination(struct cluster *cluster, const struct pod *pod
 
 /* With the lock held: somebody held something of a node that is gone, and may go elsewhere now. */
 void cluster_note_freed_nowhere(struct cluster *cluster);
+
+/* With the lock held: the next picture has the mix as it is now. */
+void cluster_show_mix(struct cluster *cluster);
 
 /* With the lock held: the state of a node, or NULL. */
 const struct node_state *cluster_state_of(const struct cluster *cluster, const char *name);

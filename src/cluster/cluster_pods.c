@@ -232,7 +232,7 @@ static void publish_mix(struct cluster *cluster, struct pod_mix *steal_mix)
         steal_mix->serial = ++cluster->last_version;
     pod_mix_unref(cluster->mix);
     cluster->mix = steal_mix;
-    snapshot_unref(steal_ptr(&cluster->current));
+    cluster_show_mix(cluster);
 }
 
 static void summarise_mix(struct cluster *cluster)

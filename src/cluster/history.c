@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define DEVICE_ID_BYTES 64 /* about */
+#define NAMES_BYTES 1024   /* of the names of nodes refused, at first */
 
 struct history {
     pthread_mutex_t lock;
@@ -23,6 +24,21 @@ static size_t list_bytes(const struct word_list *list)
 
     for (size_t i = 0; i < list->count; i++)
         bytes += strlen(list->items[i]) + sizeof list->items[i];
+    return bytes;
+}
+
+/* Outcomes are shared, mostly by nodes that follow each other; counted as if by nobody else. */
+static size_t refusals_bytes(const struct decision *decision)
+{
+    const struct outcome *last = NULL;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < decision->refusal_count; i++) {
+        const struct outcome *outcome = decision->refusals[i].outcome;
+
+        bytes += sizeof decision->refusals[i] + (outcome != last ? outcome_bytes(outcome) : 0);
+        last = outcome;
+    }
     return bytes;
 }
 
@@ -41,10 +57,7 @@ static size_t decision_bytes(const struct decision *decision)
         bytes += strlen(record->containers[i].name) +
                  record->containers[i].device_count *
                      (sizeof(struct allocated_device) + DEVICE_ID_BYTES);
-    for (size_t i = 0; i < decision->refusal_count; i++)
-        bytes += strlen(decision->refusals[i].node) + strlen(decision->refusals[i].detail) +
-                 sizeof decision->refusals[i];
-    return bytes;
+    return bytes + decision->names.length + refusals_bytes(decision);
 }
 
 struct history *history_new(const struct hash_key *key)
@@ -60,12 +73,33 @@ struct history *history_new(const struct hash_key *key)
 void decision_clear(struct decision *decision)
 {
     pod_unref(decision->pod);
-    for (size_t i = 0; i < decision->refusal_count; i++) {
-        free(decision->refusals[i].node);
-        free(decision->refusals[i].detail);
-    }
+    for (size_t i = 0; i < decision->refusal_count; i++)
+        outcome_unref(decision->refusals[i].outcome);
     free(decision->refusals);
+    buf_clear(&decision->names);
     *decision = (struct decision){0};
+}
+
+void decision_add_refusal(struct decision *decision, const char *name, size_t length,
+                          struct outcome *outcome)
+{
+    if (decision->refusal_count == HISTORY_NODES_MAX)
+        return;
+    if (decision->refusals == NULL) {
+        decision->names = buf_with_max(HISTORY_BYTES_MAX);
+        buf_room(&decision->names, NAMES_BYTES);
+    }
+    decision->refusals = mem_grow(decision->refusals, decision->refusal_count,
+                                  &decision->refusal_capacity, sizeof *decision->refusals);
+    decision->refusals[decision->refusal_count++] =
+        (struct refusal){decision->names.length, outcome_ref(outcome)};
+    buf_add(&decision->names, name, length);
+    buf_add_byte(&decision->names, '\0');
+}
+
+const char *decision_refused_node(const struct decision *decision, size_t i)
+{
+    return decision->names.data + decision->refusals[i].name_start;
 }
 
 static void free_decision(void *value)
@@ -88,11 +122,13 @@ static void copy_decision(const struct decision *from, struct decision *out)
 {
     *out = *from;
     out->pod = pod_ref(from->pod);
-    out->refusals = xcalloc(from->refusal_count, sizeof *out->refusals);
+    out->refusals = NULL;
+    out->refusal_count = out->refusal_capacity = 0;
+    out->names = (struct buf){0};
     for (size_t i = 0; i < from->refusal_count; i++) {
-        out->refusals[i] = from->refusals[i];
-        out->refusals[i].node = xstrdup(from->refusals[i].node);
-        out->refusals[i].detail = xstrdup(from->refusals[i].detail);
+        const char *name = decision_refused_node(from, i);
+
+        decision_add_refusal(out, name, strlen(name), from->refusals[i].outcome);
     }
 }
 
@@ -109,7 +145,7 @@ static struct decision *take_out(struct history *history, const char *uid)
 
     if (decision == NULL)
         return NULL;
-    history->bytes -= decision_bytes(decision);
+    history->bytes -= decision->bytes;
     key = name_key(decision->pod);
     /* A younger namesake may have taken the name over. */
     if (map_get(history->by_name, key) == decision)
@@ -140,7 +176,7 @@ void history_put(struct history *history, struct decision *steal_decision)
     *entry = *steal_decision;
     *steal_decision = (struct decision){0};
     entry->attempts = 1;
-    bytes = decision_bytes(entry);
+    entry->bytes = bytes = decision_bytes(entry);
     pthread_mutex_lock(&history->lock);
     before = take_out(history, entry->pod->uid);
     if (before != NULL) {

@@ -18,12 +18,18 @@ struct node_state *node_state_with_host(const struct node_state *state,
 struct node_state *node_state_ref(struct node_state *state);
 void node_state_unref(struct node_state *state);
 
-/* A snapshot with room for `capacity` states and one reference. */
-struct snapshot *snapshot_new(size_t capacity);
-
-/* Append a state (a new reference is taken), in the order of names. */
-void snapshot_add(struct snapshot *snapshot, struct node_state *state);
+/* A snapshot of the nodes with these names, with one reference; every state is set next. */
+struct snapshot *snapshot_new(struct name_table *steal_names);
 
 struct snapshot *snapshot_ref(struct snapshot *snapshot);
+
+/*
+ * One that the caller alone holds and may change: the same if that is so already, else a copy in
+ * its place. No new reference may be taken meanwhile.
+ */
+struct snapshot *snapshot_own(struct snapshot *steal_snapshot);
+
+/* Set the state at a position of a snapshot of our own; a new reference is taken. */
+void snapshot_set(struct snapshot *snapshot, size_t position, struct node_state *state);
 
 #endif

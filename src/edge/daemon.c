@@ -172,6 +172,7 @@ static void build(struct daemon *daemon, bool embedded)
     daemon->history = history_new(&key);
     daemon->memo = gputopo_memo_new(MEMO_SLOTS);
     daemon->waste_memo = waste_memo_new();
+    daemon->recall = recall_new();
     daemon->metrics = metrics_new(TOPOFIT_VERSION);
     daemon->extender = (struct extender){
         .cluster = daemon->cluster,
@@ -179,6 +180,7 @@ static void build(struct daemon *daemon, bool embedded)
         .memo = daemon->memo,
         .waste_memo = daemon->waste_memo,
         .history = daemon->history,
+        .recall = daemon->recall,
         .observer = daemon_observer(daemon),
         .options = extender_options(daemon->config, embedded),
     };
@@ -300,6 +302,7 @@ void daemon_stop(struct daemon *daemon)
     daemon_free_kube(daemon);
     daemon_close_tls(daemon);
     waste_memo_free(daemon->waste_memo);
+    recall_free(daemon->recall);
     gputopo_memo_free(daemon->memo);
     history_free(daemon->history);
     cluster_free(daemon->cluster);

@@ -29,6 +29,7 @@ struct daemon {
     struct gputopo_memo *memo;
     struct waste_memo *waste_memo;
     struct metrics *metrics;
+    struct recall *recall;
     struct extender extender;
     struct embedded_port embedded; /* embedded mode */
     struct intake *intake;         /* with an API server */

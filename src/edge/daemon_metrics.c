@@ -48,7 +48,7 @@ static void write_devices(struct metrics_writer *writer, const struct snapshot *
     uint64_t counts[DEVICE_STATE_COUNT] = {0};
 
     for (size_t i = 0; i < snapshot->count; i++) {
-        const struct node_state *state = snapshot->states[i];
+        const struct node_state *state = snapshot_state(snapshot, i);
 
         for (unsigned k = 0; k < state->node->device_count; k++)
             counts[device_state(&state->node->devices[k], &state->use.devices[k])]++;

@@ -26,15 +26,17 @@ static void answer_now(struct daemon *daemon, const struct http_request *request
     AUTO(buf_clear) struct buf body = buf_with_max(ANSWER_BYTES_MAX);
     struct extender extender = daemon_extender(daemon);
     struct error err = {0};
+    size_t length;
 
     if (answer(&extender, request->body, request->body_length, clock_now(), &body, &err) < 0) {
         refuse(daemon, request, &err);
         return;
     }
+    length = body.length;
     if (body.overflowed)
         http_problem(request->call, 500, "answer too big", "the answer exceeds its limit");
     else
-        http_answer(request->call, 200, JSON_TYPE, buf_text(&body), body.length);
+        http_answer_steal(request->call, 200, JSON_TYPE, buf_steal(&body), length);
 }
 
 static void handle_filter(void *ctx, const struct http_request *request)

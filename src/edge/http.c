@@ -38,6 +38,12 @@
 #define PARAMETERS_MAX 64
 #define PARAMETERS_MAX_TEXT "64"
 
+/*
+ * Room that is made for a body when its header states its length; a longer one grows as it comes.
+ * So much at most is taken for what a client only promises.
+ */
+#define BODY_ROOM_MAX_BYTES ((uint64_t)1024 * 1024)
+
 struct http_server {
     struct http_options options;
     struct MHD_Daemon *daemon;
@@ -195,6 +201,8 @@ static enum MHD_Result see_header(struct http_call *call, const char *path, cons
     }
     if (is_unwanted || (call->refusal != 0 && framing.content_length > DISCARD_MAX_BYTES))
         return refuse(call, call->refusal, refusal_detail(call->refusal), true);
+    if (call->refusal == 0 && framing.content_length <= BODY_ROOM_MAX_BYTES)
+        buf_room(&call->body, (size_t)framing.content_length);
     return MHD_YES;
 }
 

@@ -7,20 +7,38 @@
 #include <microhttpd.h>
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PROBLEM_MAX_BYTES 16384
+
+static void add_headers(struct MHD_Response *response, const char *content_type)
+{
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+}
 
 struct MHD_Response *http_response(const char *content_type, const char *body, size_t length)
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer(length, (void *)body, MHD_RESPMEM_MUST_COPY);
 
-    if (response == NULL)
-        return NULL;
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (response != NULL)
+        add_headers(response, content_type);
+    return response;
+}
+
+static struct MHD_Response *stealing_response(const char *content_type, char *steal_body,
+                                              size_t length)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(length, steal_body, MHD_RESPMEM_MUST_FREE);
+
+    if (response != NULL)
+        add_headers(response, content_type);
+    else
+        free(steal_body);
     return response;
 }
 
@@ -57,16 +75,32 @@ static void answer(struct http_call *call, unsigned status, struct MHD_Response 
     http_server_release(server);
 }
 
+/* Take an answer's length from the budget. return false when there is no room: it is refused. */
+static bool take_budget(struct http_call *call, size_t length)
+{
+    if (http_budget_grow(call->budget, 0, length)) {
+        call->answer_bytes = length;
+        return true;
+    }
+    http_problem(call, 503, "too much at once",
+                 "too many large requests and answers are under way");
+    return false;
+}
+
 void http_answer(struct http_call *call, unsigned status, const char *content_type,
                  const char *body, size_t length)
 {
-    if (!http_budget_grow(call->budget, 0, length)) {
-        http_problem(call, 503, "too much at once",
-                     "too many large requests and answers are under way");
-        return;
-    }
-    call->answer_bytes = length;
-    answer(call, status, http_response(content_type, body, length));
+    if (take_budget(call, length))
+        answer(call, status, http_response(content_type, body, length));
+}
+
+void http_answer_steal(struct http_call *call, unsigned status, const char *content_type,
+                       char *steal_body, size_t length)
+{
+    if (take_budget(call, length))
+        answer(call, status, stealing_response(content_type, steal_body, length));
+    else
+        free(steal_body);
 }
 
 void http_problem(struct http_call *call, unsigned status, const char *title, const char *detail)

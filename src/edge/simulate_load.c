@@ -258,7 +258,7 @@ static int picture(struct cluster *cluster, struct simulation *out, struct error
         return error_set(err, ERR_LIMIT, "there are more than %d nodes", EXTENDER_NODES_MAX);
     out->machines = xcalloc(snapshot->count, sizeof *out->machines);
     for (size_t i = 0; i < snapshot->count; i++) {
-        const struct node_state *state = snapshot->states[i];
+        const struct node_state *state = snapshot_state(snapshot, i);
 
         if (state->node->unschedulable)
             continue;

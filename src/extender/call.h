@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call - what filter and prioritize have in common: the pod, the nodes asked about, and what each
- * of them has in use. For the extender only.
+ * call - what filter and prioritize have in common: the pod, the nodes asked about, and what comes
+ * out for each of them. For the extender only.
  */
 #ifndef TOPOFIT_CALL_H
 #define TOPOFIT_CALL_H
 
+#include "considered.h"
+#include "recall.h"
 #include "topofit/decide.h"
 #include "topofit/extender.h"
 #include "topofit/extender_json.h"
@@ -23,37 +25,47 @@ struct call {
     struct decide_effort effort; /* shared by these */
     struct decide_policy policy; /* points to it: a call stays where it was opened */
     struct error trouble;        /* why the call as a whole cannot be answered; empty when it can */
+
+    uint32_t *positions;                /* [count] of the nodes in the snapshot, or NAME_NOWHERE */
+    struct kind *kind;                  /* what is remembered of such pods, or NULL */
+    const struct node_answer **answers; /* [count] by call_consider(): see considered_of() */
+    struct considered **owned;          /* what no kind remembers */
+    size_t owned_count, owned_capacity;
 };
 
 /*
  * Read a request and take the picture it is answered from. The caller clears it, also on failure.
  *
+ * bytes   borrowed until then.
  * errors  ERR_INVALID, ERR_LIMIT: not a request of kube-scheduler's form.
  */
 int call_open(struct extender *extender, const char *bytes, size_t length, struct call *out,
               struct error *err);
 void call_clear(struct call *call);
 
-/* The name at position i. Borrowed from the call. */
-const char *call_name(const struct call *call, size_t i);
+/*
+ * Find call->kind, of what may stand for this pod and these nodes; it stays NULL where something
+ * counts that is this pod's or this call's alone.
+ */
+void call_find_kind(struct extender *extender, struct call *call);
 
-/* A node asked about. */
+/* Fill call->answers: decide about every node, or recall what was decided. */
+void call_consider(struct extender *extender, struct call *call);
+
+/* A node asked about, as it is to be ranked. */
 struct called_node {
-    const char *name;  /* borrowed from the call */
-    struct node *node; /* a reference, or NULL: not known */
-    struct node_use use;
+    const char *name;           /* borrowed from the call */
+    struct node *node;          /* a reference, or NULL: not known */
+    const struct node_use *use; /* own_use, or borrowed from the picture */
     struct host_amounts host_used;
     struct nominees *nominees; /* a reference; NULL: nobody holds anything against the pod */
+    struct node_use own_use;
 };
 
 /* The node at position i, from the picture or from the request itself. Clear it afterwards. */
 void call_node(struct extender *extender, const struct call *call, size_t i,
                struct called_node *out);
 void called_node_clear(struct called_node *called);
-
-/* Plan the pod of a call on one of its nodes; the verdict says whether there is a plan. */
-void call_decide(struct extender *extender, const struct call *call,
-                 const struct called_node *called, struct plan *plan, struct verdict *verdict);
 
 /* What ranking the nodes of one picture needs beside the nodes. Large: keep it off the stack. */
 struct ranking {

@@ -51,7 +51,7 @@ static void explain_node(struct extender *extender, const struct explanation *ex
     const struct request *request = &explanation->pod->request;
     const struct called_node called = {.name = state->node->name,
                                        .node = state->node,
-                                       .use = state->use,
+                                       .use = &state->use,
                                        .host_used = state->host_used};
     struct plan plan;
 
@@ -101,7 +101,7 @@ static void fill(struct extender *extender, struct explanation *explanation)
     for (size_t i = 0; i < count; i++) {
         struct row *row = &explanation->rows[i];
 
-        row->state = explanation->snapshot->states[i];
+        row->state = snapshot_state(explanation->snapshot, i);
         explain_node(extender, explanation, row);
         explanation->kept += row->kept;
     }
@@ -211,6 +211,7 @@ static json_t *row_view(const struct explanation *explanation, const struct row 
 static void write_any_node(const struct explanation *explanation, struct moment now,
                            enum view_format format, struct buf *out)
 {
+    AUTO_FREE const struct node_state **states = snapshot_by_name(explanation->snapshot);
     json_t *document, *nodes;
 
     if (format == VIEW_TEXT) {
@@ -221,9 +222,8 @@ static void write_any_node(const struct explanation *explanation, struct moment 
     nodes = json_array();
     for (size_t i = 0; i < explanation->snapshot->count; i++)
         json_array_append_new(
-            nodes, json_pack("{s:o,s:b,s:s,s:s}", "node",
-                             view_string(explanation->snapshot->states[i]->node->name), "fits", 1,
-                             "reason", reason_name(REASON_OK), "detail", ANY_NODE));
+            nodes, json_pack("{s:o,s:b,s:s,s:s}", "node", view_string(states[i]->node->name),
+                             "fits", 1, "reason", reason_name(REASON_OK), "detail", ANY_NODE));
     json_object_set_new(document, "nodes", nodes);
     view_write(document, out);
 }

@@ -87,9 +87,10 @@ static void write_nodes_text(const struct snapshot *snapshot, struct buf *out)
     static const char *const headers[] = {"NODE",   "PRODUCT", "GPUS",     "IDLE",
                                           "IN USE", "OTHER",   "TOPOLOGY", "PROBLEM"};
     AUTO(table_free_pointer) struct table *table = table_new(headers, ARRAY_LEN(headers));
+    AUTO_FREE const struct node_state **states = snapshot_by_name(snapshot);
 
     for (size_t i = 0; i < snapshot->count; i++) {
-        const struct node_state *state = snapshot->states[i];
+        const struct node_state *state = states[i];
         AUTO(buf_clear) struct buf others = buf_with_max(256);
         struct tally tally = count_devices(state);
 
@@ -110,6 +111,7 @@ void view_nodes(struct extender *extender, struct moment now, enum view_format f
                 struct buf *out)
 {
     AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(extender->cluster);
+    AUTO_FREE const struct node_state **states = NULL;
     json_t *document, *items;
 
     if (format == VIEW_TEXT) {
@@ -118,8 +120,9 @@ void view_nodes(struct extender *extender, struct moment now, enum view_format f
     }
     document = view_document("NodeList", now);
     items = json_array();
+    states = snapshot_by_name(snapshot);
     for (size_t i = 0; i < snapshot->count; i++)
-        json_array_append_new(items, node_summary(snapshot->states[i]));
+        json_array_append_new(items, node_summary(states[i]));
     json_object_set_new(document, "items", items);
     view_write(document, out);
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DETAIL_MAX 320 /* bytes of a refusal's numbers */
+
 /* One pod from all we know of it. */
 struct pod_facts {
     struct pod *pod; /* a reference, or NULL */
@@ -127,13 +129,15 @@ static json_t *reasons_view(const struct decision *decision)
     json_t *items = json_array();
 
     for (size_t i = 0; i < decision->refusal_count; i++) {
-        const struct refusal *refusal = &decision->refusals[i];
+        const struct outcome *outcome = decision->refusals[i].outcome;
+        char detail[DETAIL_MAX];
 
-        json_array_append_new(items,
-                              json_pack("{s:o,s:s,s:b,s:o}", "node", view_string(refusal->node),
-                                        "reason", reason_name(refusal->reason), "evictionCouldCure",
-                                        reason_is_curable(refusal->reason), "detail",
-                                        view_string(refusal->detail)));
+        outcome_describe(outcome, detail, sizeof detail);
+        json_array_append_new(
+            items,
+            json_pack("{s:o,s:s,s:b,s:o}", "node", view_string(decision_refused_node(decision, i)),
+                      "reason", reason_name(outcome->reason), "evictionCouldCure",
+                      reason_is_curable(outcome->reason), "detail", view_string(detail)));
     }
     return items;
 }
@@ -151,7 +155,7 @@ static void describe_why(const struct pod_facts *facts, struct buf *out)
         return;
     buf_addf(out, "%u of %u nodes fit", facts->decision.kept, facts->decision.considered);
     for (size_t i = 0; i < facts->decision.refusal_count; i++)
-        counts[facts->decision.refusals[i].reason]++;
+        counts[facts->decision.refusals[i].outcome->reason]++;
     for (unsigned r = 0; r < REASON_COUNT; r++) {
         if (counts[r] > 0)
             buf_addf(out, ", %u %s", counts[r], reason_name((enum reason)r));
@@ -212,9 +216,13 @@ static void write_reasons_text(const struct decision *decision, struct buf *out)
     AUTO(table_free_pointer) struct table *table = table_new(headers, ARRAY_LEN(headers));
 
     for (size_t i = 0; i < decision->refusal_count; i++) {
-        table_add(table, decision->refusals[i].node);
-        table_add(table, reason_name(decision->refusals[i].reason));
-        table_add(table, decision->refusals[i].detail);
+        const struct outcome *outcome = decision->refusals[i].outcome;
+        char detail[DETAIL_MAX];
+
+        outcome_describe(outcome, detail, sizeof detail);
+        table_add(table, decision_refused_node(decision, i));
+        table_add(table, reason_name(outcome->reason));
+        table_add(table, detail);
     }
     buf_add_byte(out, '\n');
     table_write(table, out);

@@ -5,67 +5,112 @@
 
 #include <stdlib.h>
 
-static void free_nodes(struct ranked_node **nodes)
-{
-    free(*nodes);
-}
+/* The nodes of a call as rank sees them. */
+struct listing {
+    struct ranking *ranking;   /* begun when it is needed first */
+    struct ranked_node *nodes; /* [count] in the order of the call */
+    bool *known;               /* [count] recalled */
+    uint64_t *scratch;         /* [count] */
+};
 
-static void free_merits(uint64_t **merits)
+static void listing_clear(struct listing *listing)
 {
-    free(*merits);
-}
-
-static void free_ranking(struct ranking **ranking)
-{
-    free(*ranking);
+    free(listing->ranking);
+    free(listing->nodes);
+    free(listing->known);
+    free(listing->scratch);
 }
 
 /* A pod without devices fits everywhere, and should leave the hosts of idle devices alone. */
-static void consider_bystander(const struct call *call, const struct called_node *called,
-                               struct ranked_node *out)
+static struct ranked_node rank_bystander(const struct call *call, const struct called_node *called)
 {
-    if (called->node == NULL)
-        return;
-    out->merit =
-        worth_merit_without_devices(called->node, &called->use, called->host_used, call->pod->host);
-    out->grade_1_10 = worth_grade_without_devices_1_10(called->node, &called->use);
+    return (struct ranked_node){
+        .name = called->name,
+        .merit = worth_merit_without_devices(called->node, called->use, called->host_used,
+                                             call->pod->host),
+        .grade_1_10 = worth_grade_without_devices_1_10(called->node, called->use),
+    };
 }
 
-static void consider(struct extender *extender, const struct call *call, size_t i,
-                     struct ranking *ranking, struct ranked_node *out)
+/* plan: of the pod on the node, or NULL for a pod without devices. */
+static struct ranked_node rank_one(struct extender *extender, const struct call *call,
+                                   struct ranking *ranking, size_t i, const struct plan *plan)
 {
-    AUTO(called_node_clear) struct called_node called = {0};
-    struct verdict verdict;
-    struct plan plan;
+    AUTO(called_node_clear) struct called_node called;
 
     call_node(extender, call, i, &called);
-    *out = (struct ranked_node){.name = called.name};
-    if (!request_wants_devices(&call->pod->request)) {
-        consider_bystander(call, &called, out);
-        return;
-    }
-    call_decide(extender, call, &called, &plan, &verdict);
-    if (verdict.reason == REASON_OK)
-        *out = ranking_judge(ranking, &called, &plan);
+    if (called.node == NULL)
+        return (struct ranked_node){.name = ""};
+    if (plan == NULL)
+        return rank_bystander(call, &called);
+    return ranking_judge(ranking, &called, plan);
 }
 
-static void write_scores(const struct ranked_node *nodes, size_t count, struct buf *out)
+/* All of them, or those that are not known. */
+static void rank_unknown(struct extender *extender, struct call *call, struct listing *listing)
 {
-    struct scored_node *scores = xcalloc(count, sizeof *scores);
+    listing->ranking = xmalloc(sizeof *listing->ranking);
+    ranking_begin(listing->ranking, extender, call->snapshot, call->pod);
+    if (request_wants_devices(&call->pod->request))
+        call_consider(extender, call);
+    for (size_t i = 0; i < call->count; i++) {
+        const struct outcome *outcome =
+            call->answers != NULL ? considered_of(call->answers[i])->outcome : NULL;
 
-    for (size_t i = 0; i < count; i++)
-        scores[i] = (struct scored_node){nodes[i].name, nodes[i].score_0_10};
-    extender_json_write_scores(out, scores, count);
-    free(scores);
+        if (listing->known[i])
+            continue;
+        if (outcome == NULL)
+            listing->nodes[i] = rank_one(extender, call, listing->ranking, i, NULL);
+        else if (outcome->reason == REASON_OK)
+            listing->nodes[i] = rank_one(extender, call, listing->ranking, i, &outcome->plan);
+        else
+            listing->nodes[i] = (struct ranked_node){.name = ""};
+    }
+    ranking_end(listing->ranking);
+}
+
+/* Only the names of equally good nodes are looked at. */
+static void name_nodes(const struct call *call, struct ranked_node *nodes)
+{
+    for (size_t i = 0; i < call->count; i++) {
+        nodes[i].name = "";
+        if (call->positions[i] != NAME_NOWHERE)
+            nodes[i].name = name_table_name(call->snapshot->names, call->positions[i]);
+    }
+}
+
+static void rank_all(struct extender *extender, struct call *call, struct listing *listing)
+{
+    const struct host_amounts host = call->pod->host;
+
+    call_find_kind(extender, call);
+    if (call->kind == NULL) {
+        rank_unknown(extender, call, listing);
+        return;
+    }
+    name_nodes(call, listing->nodes);
+    if (kind_recall_merits(call->kind, call->snapshot, host, call->positions, call->count,
+                           listing->nodes, listing->known) == 0)
+        return;
+    rank_unknown(extender, call, listing);
+    kind_learn_merits(call->kind, call->snapshot, host, call->positions, call->count,
+                      listing->nodes, listing->known);
+}
+
+static void write_scores(const struct call *call, const struct listing *listing, struct buf *out)
+{
+    AUTO_FREE uint8_t *scores = xcalloc(call->count + 1, sizeof *scores);
+
+    for (size_t i = 0; i < call->count; i++)
+        scores[i] = (uint8_t)listing->nodes[i].score_0_10;
+    extender_json_write_scores(out, &call->args, scores);
 }
 
 int extender_prioritize(struct extender *extender, const char *bytes, size_t length,
                         struct moment now, struct buf *out, struct error *err)
 {
     AUTO(call_clear) struct call call = {0};
-    AUTO(free_nodes) struct ranked_node *nodes = NULL;
-    AUTO(free_merits) uint64_t *merits = NULL;
-    AUTO(free_ranking) struct ranking *ranking = NULL;
+    AUTO(listing_clear) struct listing listing = {0};
 
     (void)now;
     if (call_open(extender, bytes, length, &call, err) < 0)
@@ -73,14 +118,11 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
     /* The answer has no place for a text: a failed call makes kube-scheduler go on without us. */
     if (call.trouble.code != ERR_NONE)
         return error_set(err, call.trouble.code, "%s", call.trouble.text);
-    nodes = xcalloc(call.count, sizeof *nodes);
-    merits = xcalloc(call.count, sizeof *merits);
-    ranking = xmalloc(sizeof *ranking);
-    ranking_begin(ranking, extender, call.snapshot, call.pod);
-    for (size_t i = 0; i < call.count; i++)
-        consider(extender, &call, i, ranking, &nodes[i]);
-    ranking_end(ranking);
-    rank_nodes(nodes, call.count, extender->options.policy.scores, merits);
-    write_scores(nodes, call.count, out);
+    listing.nodes = xcalloc(call.count, sizeof *listing.nodes);
+    listing.known = xcalloc(call.count, sizeof *listing.known);
+    listing.scratch = xcalloc(call.count, sizeof *listing.scratch);
+    rank_all(extender, &call, &listing);
+    rank_nodes(listing.nodes, call.count, extender->options.policy.scores, listing.scratch);
+    write_scores(&call, &listing, out);
     return 0;
 }

@@ -2,39 +2,77 @@
 /*
  * extender_answer_json - the answers to kube-scheduler's extender calls.
  *
- * An answer names every node of the cluster in a few bytes each, on every call. Such pieces are
- * collected here and go to the buffer a few kilobytes at a time: half the time of adding each.
+ * An answer names every node of the cluster in a few bytes each, on every call: such pieces are
+ * written straight into the room of the buffer.
  */
 #include "topofit/extender_json.h"
 
+#include "topofit/mem.h"
+#include "topofit/plain_text.h"
+
 #include <assert.h>
-#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#define STEP 16 /* bytes copied at a time */
+
+/* Where the next byte goes, and how far there is room. */
 struct writer {
     struct buf *out;
-    size_t used;
+    char *at, *end;
     bool first; /* no element of the open list yet */
-    char bytes[4096];
 };
 
-static void flush(struct writer *writer)
+static void open_writer(struct writer *writer, struct buf *out, size_t expected)
 {
-    buf_add(writer->out, writer->bytes, writer->used);
-    writer->used = 0;
+    *writer = (struct writer){.out = out};
+    writer->at = buf_room(out, expected);
+    writer->end = writer->at != NULL ? writer->at + expected : NULL;
 }
 
-static void put(struct writer *writer, const char *bytes, size_t length)
+/* What was written so far belongs to the buffer. */
+static void hand_over(struct writer *writer)
 {
-    if (length > sizeof writer->bytes - writer->used)
-        flush(writer);
-    if (length > sizeof writer->bytes) {
-        buf_add(writer->out, bytes, length);
+    if (writer->at != NULL)
+        buf_fill(writer->out, (size_t)(writer->at - (writer->out->data + writer->out->length)));
+    writer->at = writer->end = NULL;
+}
+
+static void make_room(struct writer *writer, size_t length)
+{
+    hand_over(writer);
+    length += 4096;
+    writer->at = buf_room(writer->out, length);
+    writer->end = writer->at != NULL ? writer->at + length : NULL;
+}
+
+static inline void put(struct writer *writer, const char *bytes, size_t length)
+{
+    if (length > (size_t)(writer->end - writer->at))
+        make_room(writer, length);
+    if (writer->at == NULL)
+        return; /* the buffer is full, and says so */
+    memcpy(writer->at, bytes, length);
+    writer->at += length;
+}
+
+/*
+ * The same for pieces of some ten bytes, of which an answer has tens of thousands: in steps of a
+ * fixed size, which need no call, and may write what is written over next.
+ *
+ * readable  bytes that may be read
+ */
+static inline void put_short(struct writer *writer, const char *bytes, size_t length,
+                             size_t readable)
+{
+    if ((size_t)(writer->end - writer->at) < length + STEP || readable < length + STEP) {
+        put(writer, bytes, length);
         return;
     }
-    memcpy(writer->bytes + writer->used, bytes, length);
-    writer->used += length;
+    for (size_t at = 0; at < length; at += STEP)
+        memcpy(writer->at + at, bytes + at, STEP);
+    writer->at += length;
 }
 
 static void put_text(struct writer *writer, const char *text)
@@ -42,44 +80,29 @@ static void put_text(struct writer *writer, const char *text)
     put(writer, text, strlen(text));
 }
 
-/* Does one of eight bytes need an escape in JSON, or is it not ASCII? */
-static bool has_special(const char *bytes)
+/* text[length], with a NUL behind it unless it is plain. Names are, nearly always. */
+static void put_string(struct writer *writer, const char *text, size_t length)
 {
-    static const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
-    uint64_t word, quotes, slashes;
-
-    memcpy(&word, bytes, sizeof word);
-    quotes = word ^ ones * '"';
-    slashes = word ^ ones * '\\';
-    return ((word | (word - ones * ' ') | (quotes - ones) | (slashes - ones)) & highs) != 0;
-}
-
-/* Names and reasons are plain nearly always. */
-static bool is_plain(const char *text, size_t length)
-{
-    char last[sizeof(uint64_t)] = "        ";
-    size_t at = 0;
-
-    for (; length - at >= sizeof last; at += sizeof last) {
-        if (has_special(text + at))
-            return false;
-    }
-    memcpy(last, text + at, length - at);
-    return !has_special(last);
-}
-
-static void put_string(struct writer *writer, const char *text)
-{
-    size_t length = strlen(text);
-
-    if (!is_plain(text, length)) {
-        flush(writer);
+    if (plain_span(text, length) < length) {
+        hand_over(writer);
         buf_add_json_string(writer->out, text);
         return;
     }
     put(writer, "\"", 1);
     put(writer, text, length);
     put(writer, "\"", 1);
+}
+
+static void put_name(struct writer *writer, const struct extender_args *args, size_t i)
+{
+    struct name_slice name = extender_args_name(args, i);
+
+    if (args->names_are_plain)
+        /* With its quotes, as it stands in the body. */
+        put_short(writer, name.text - 1, name.length + 2,
+                  args->name_limit - args->names[i].start + 1);
+    else
+        put_string(writer, name.text, name.length);
 }
 
 static void open_list(struct writer *writer, const char *bracket)
@@ -95,85 +118,189 @@ static void next_element(struct writer *writer)
     writer->first = false;
 }
 
-static void put_kept_names(struct writer *writer, const struct filtered_node *nodes, size_t count)
+/* --- filter ---------------------------------------------------------------------------------- */
+
+struct node_answer node_answer_refusal(enum node_fate fate, const char *text)
+{
+    static const char more[STEP];
+    struct buf json = buf_with_max(SIZE_MAX / 2);
+    size_t length;
+
+    buf_add_byte(&json, ':');
+    buf_add_json_string(&json, text);
+    length = json.length;
+    buf_add(&json, more, sizeof more);
+    return (struct node_answer){.fate = fate, .reason = buf_steal(&json), .reason_length = length};
+}
+
+void node_answer_clear(struct node_answer *answer)
+{
+    free(answer->reason);
+    *answer = (struct node_answer){0};
+}
+
+/* The positions of the nodes of each fate, in order. */
+struct sorting {
+    uint32_t *positions[NODE_FATES];
+    size_t counts[NODE_FATES];
+};
+
+static void sorting_clear(struct sorting *sorting)
+{
+    free(sorting->positions[0]); /* one block for all */
+}
+
+/* return how many bytes the reasons will take. */
+static size_t sort_by_fate(const struct node_answer *const *answers, size_t count,
+                           struct sorting *out)
+{
+    uint32_t *block = xreallocarray(NULL, (count + 1) * NODE_FATES, sizeof *block);
+    size_t bytes = 0, kept = 0, for_now = 0, refused = 0;
+
+    for (size_t fate = 0; fate < NODE_FATES; fate++)
+        out->positions[fate] = block + fate * (count + 1);
+    for (size_t i = 0; i < count; i++) {
+        enum node_fate fate = answers[i]->fate;
+
+        /* Written to each and kept in one: which one it is cannot be foreseen. */
+        out->positions[NODE_KEPT][kept] = (uint32_t)i;
+        out->positions[NODE_REFUSED_FOR_NOW][for_now] = (uint32_t)i;
+        out->positions[NODE_REFUSED][refused] = (uint32_t)i;
+        kept += fate == NODE_KEPT;
+        for_now += fate == NODE_REFUSED_FOR_NOW;
+        refused += fate == NODE_REFUSED;
+        bytes += answers[i]->reason_length;
+    }
+    out->counts[NODE_KEPT] = kept;
+    out->counts[NODE_REFUSED_FOR_NOW] = for_now;
+    out->counts[NODE_REFUSED] = refused;
+    return bytes;
+}
+
+static size_t name_bytes(const struct extender_args *args)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < args->name_count; i++)
+        bytes += args->names[i].length;
+    return bytes;
+}
+
+/* The next element of the open list is a name; it brings its comma along where it has one. */
+static inline void put_name_element(struct writer *writer, const struct extender_args *args,
+                                    size_t i)
+{
+    const struct name_at *name = &args->names[i];
+
+    if (args->names_are_plain && !writer->first && args->name_base[name->start - 2] == ',') {
+        put_short(writer, args->name_base + name->start - 2, name->length + 3,
+                  args->name_limit - name->start + 2);
+        return;
+    }
+    next_element(writer);
+    put_name(writer, args, i);
+}
+
+static void put_kept_names(struct writer *writer, const struct extender_args *args,
+                           const struct sorting *sorting)
 {
     open_list(writer, "[");
-    for (size_t i = 0; i < count; i++) {
-        if (nodes[i].reason != NULL)
-            continue;
-        next_element(writer);
-        put_string(writer, nodes[i].name);
-    }
+    for (size_t k = 0; k < sorting->counts[NODE_KEPT]; k++)
+        put_name_element(writer, args, sorting->positions[NODE_KEPT][k]);
     put_text(writer, "]");
 }
 
 static void put_kept_nodes(struct writer *writer, const struct extender_args *args,
-                           const struct filtered_node *nodes, size_t count)
+                           const struct sorting *sorting)
 {
-    assert(count == args->node_count);
     open_list(writer, "{\"metadata\":{},\"items\":[");
-    for (size_t i = 0; i < count; i++) {
-        if (nodes[i].reason != NULL)
-            continue;
+    for (size_t k = 0; k < sorting->counts[NODE_KEPT]; k++) {
         next_element(writer);
-        put_text(writer, args->node_bytes[i]);
+        put_text(writer, args->node_bytes[sorting->positions[NODE_KEPT][k]]);
     }
     put_text(writer, "]}");
 }
 
-static void put_failed(struct writer *writer, const struct filtered_node *nodes, size_t count,
-                       bool curable)
+static void put_refused(struct writer *writer, const struct extender_args *args,
+                        const struct node_answer *const *answers, const struct sorting *sorting,
+                        enum node_fate fate)
 {
     open_list(writer, "{");
-    for (size_t i = 0; i < count; i++) {
-        if (nodes[i].reason == NULL || nodes[i].curable != curable)
-            continue;
-        next_element(writer);
-        put_string(writer, nodes[i].name);
-        put(writer, ":", 1);
-        put_string(writer, nodes[i].reason);
+    for (size_t k = 0; k < sorting->counts[fate]; k++) {
+        uint32_t i = sorting->positions[fate][k];
+
+        if (args->has_nodes) {
+            next_element(writer);
+            put_name(writer, args, i);
+        } else {
+            put_name_element(writer, args, i);
+        }
+        put_short(writer, answers[i]->reason, answers[i]->reason_length,
+                  answers[i]->reason_length + STEP);
     }
     put_text(writer, "}");
 }
 
 void extender_json_write_filter_result(struct buf *out, const struct extender_args *args,
-                                       const struct filtered_node *nodes, size_t count)
+                                       const struct node_answer *const *answers)
 {
-    struct writer writer = {.out = out};
+    size_t count = extender_args_count(args);
+    AUTO(sorting_clear) struct sorting sorting = {0};
+    size_t reason_bytes = sort_by_fate(answers, count, &sorting);
+    struct writer writer;
 
+    open_writer(&writer, out, 256 + name_bytes(args) + count * 4 + reason_bytes);
     if (args->has_nodes) {
         put_text(&writer, "{\"Nodes\":");
-        put_kept_nodes(&writer, args, nodes, count);
+        put_kept_nodes(&writer, args, &sorting);
         put_text(&writer, ",\"NodeNames\":null");
     } else {
         put_text(&writer, "{\"Nodes\":null,\"NodeNames\":");
-        put_kept_names(&writer, nodes, count);
+        put_kept_names(&writer, args, &sorting);
     }
     put_text(&writer, ",\"FailedNodes\":");
-    put_failed(&writer, nodes, count, true);
+    put_refused(&writer, args, answers, &sorting, NODE_REFUSED_FOR_NOW);
     put_text(&writer, ",\"FailedAndUnresolvableNodes\":");
-    put_failed(&writer, nodes, count, false);
+    put_refused(&writer, args, answers, &sorting, NODE_REFUSED);
     put_text(&writer, ",\"Error\":\"\"}");
-    flush(&writer);
+    hand_over(&writer);
 }
 
-void extender_json_write_scores(struct buf *out, const struct scored_node *nodes, size_t count)
+/* --- prioritize ------------------------------------------------------------------------------ */
+
+/* What stands between a name and the next one, for each score. */
+static const char score_texts[][STEP * 2] = {
+    ",\"Score\":0}", ",\"Score\":1}", ",\"Score\":2}",  ",\"Score\":3}",
+    ",\"Score\":4}", ",\"Score\":5}", ",\"Score\":6}",  ",\"Score\":7}",
+    ",\"Score\":8}", ",\"Score\":9}", ",\"Score\":10}",
+};
+
+void extender_json_write_scores(struct buf *out, const struct extender_args *args,
+                                const uint8_t *scores_0_10)
 {
-    struct writer writer = {.out = out};
+    size_t count = extender_args_count(args);
+    size_t lengths[ARRAY_LEN(score_texts)];
+    struct writer writer;
 
-    open_list(&writer, "[");
+    for (size_t i = 0; i < ARRAY_LEN(score_texts); i++)
+        lengths[i] = strlen(score_texts[i]);
+    open_writer(&writer, out,
+                2 + name_bytes(args) + count * strlen(",{\"Host\":\"\",\"Score\":10}"));
+    put(&writer, "[", 1);
     for (size_t i = 0; i < count; i++) {
-        char score[32];
+        static const char host[] = ",{\"Host\":";
+        size_t skipped = i == 0; /* the first has no comma */
 
-        next_element(&writer);
-        put_text(&writer, "{\"Host\":");
-        put_string(&writer, nodes[i].name);
-        snprintf(score, sizeof score, ",\"Score\":%d}", nodes[i].score_0_10);
-        put_text(&writer, score);
+        assert(scores_0_10[i] < ARRAY_LEN(score_texts));
+        put(&writer, host + skipped, strlen(host) - skipped);
+        put_name(&writer, args, i);
+        put_short(&writer, score_texts[scores_0_10[i]], lengths[scores_0_10[i]], STEP * 2);
     }
-    put_text(&writer, "]");
-    flush(&writer);
+    put(&writer, "]", 1);
+    hand_over(&writer);
 }
+
+/* --- failures and bind ----------------------------------------------------------------------- */
 
 /* A JSON string without '%': kube-scheduler takes Error for a format. */
 static void add_error_string(struct buf *out, const char *text)

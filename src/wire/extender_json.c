@@ -2,7 +2,9 @@
 /* extender_json - the questions of kube-scheduler's extender calls (extender/v1). */
 #include "topofit/extender_json.h"
 
+#include "extender_args_whole.h"
 #include "kube_reading.h"
+#include "names_skim.h"
 #include "topofit/mem.h"
 
 #include <stdlib.h>
@@ -15,8 +17,11 @@ struct args_reading {
     struct json_reader *json;
     const char *bytes;
     size_t length;
-    size_t item_start; /* of the node that is open */
-    size_t name_used;  /* bytes of args.name_text */
+    size_t item_start;             /* of the node that is open */
+    size_t name_used;              /* bytes of args.name_text */
+    const struct names_skim *skim; /* the names are there already, or NULL */
+    unsigned lists;                /* of names that were met, wherever they should be */
+    bool elsewhere;                /* one of them is not the one that was skimmed */
     struct extender_args args;
 };
 
@@ -41,6 +46,7 @@ void extender_args_clear(struct extender_args *args)
     free(args->nodes);
     free(args->node_bytes);
     free(args->names);
+    free(args->positions);
     free(args->name_text);
     kube_pod_clear(&args->pod);
     *args = (struct extender_args){0};
@@ -86,8 +92,12 @@ static int begin_names(void *ctx, const char *key, struct error *err)
     (void)key, (void)err;
     args->has_names = true;
     args->name_count = 0;
-    if (args->name_text == NULL)
+    if (reading->skim != NULL) {
+        reading->lists++;
+        reading->elsewhere = json_reader_offset(reading->json) != reading->skim->begin + 1;
+    } else if (args->name_text == NULL) {
         args->name_text = xmalloc(reading->length - json_reader_offset(reading->json));
+    }
     return 0;
 }
 
@@ -100,7 +110,7 @@ static int take_name(void *ctx, const struct json_value *value, struct error *er
 {
     struct args_reading *reading = ctx;
     struct extender_args *args = &reading->args;
-    char *name = args->name_text + reading->name_used;
+    char *name;
 
     if (value->type != JSON_STRING_TEXT)
         return error_set(err, ERR_INVALID, "\"%s\": a string was expected", value->key);
@@ -108,12 +118,16 @@ static int take_name(void *ctx, const struct json_value *value, struct error *er
         return error_set(err, ERR_LIMIT, "a node name of more than %d bytes", EXTENDER_NAME_MAX);
     if (args->name_count == EXTENDER_NODES_MAX)
         return refuse_count(err);
+    if (args->name_text == NULL)
+        return error_set(err, ERR_INVALID, "a name outside of the list that was skimmed");
+    name = args->name_text + reading->name_used;
     memcpy(name, value->text, value->length);
     name[value->length] = '\0';
     reading->name_used += value->length + 1;
     args->names =
         mem_grow(args->names, args->name_count, &args->name_capacity, sizeof *args->names);
-    args->names[args->name_count++] = name;
+    args->names[args->name_count++] = (struct name_at){.start = (uint32_t)(name - args->name_text),
+                                                       .length = (uint32_t)value->length};
     return 0;
 }
 
@@ -197,8 +211,15 @@ static const struct json_field args_shape[] = {
     {0},
 };
 
-int extender_json_read_args(const char *bytes, size_t length, struct extender_args *out,
-                            struct error *err)
+static void finish_args(struct args_reading *reading, struct extender_args *out)
+{
+    extender_args_clear(out);
+    *out = reading->args;
+    reading->args = (struct extender_args){0};
+}
+
+int extender_args_read_whole(const char *bytes, size_t length, struct extender_args *out,
+                             struct error *err)
 {
     AUTO(clear_args_reading)
     struct args_reading reading = {.bytes = bytes, .length = length};
@@ -208,10 +229,58 @@ int extender_json_read_args(const char *bytes, size_t length, struct extender_ar
     if (json_reader_feed(reading.json, bytes, length, err) < 0 ||
         json_reader_finish(reading.json, err) < 0)
         return -(int)err->code;
-    extender_args_clear(out);
-    *out = reading.args;
-    reading.args = (struct extender_args){0};
+    reading.args.name_base = reading.args.name_text;
+    reading.args.name_limit = reading.name_used;
+    finish_args(&reading, out);
     return 0;
+}
+
+/* The parser reads the body with an empty list in the place of the one that was skimmed. */
+static bool read_around(struct args_reading *reading, const struct names_skim *skim)
+{
+    struct error err = {0};
+    size_t rest = reading->length - skim->end;
+
+    return json_reader_feed(reading->json, reading->bytes, skim->begin, &err) == 0 &&
+           json_reader_feed(reading->json, "[]", 2, &err) == 0 &&
+           json_reader_feed(reading->json, reading->bytes + skim->end, rest, &err) == 0 &&
+           json_reader_finish(reading->json, &err) == 0;
+}
+
+bool extender_args_read_skimming(const char *bytes, size_t length,
+                                 const struct likely_names *likely, struct extender_args *out)
+{
+    AUTO(clear_args_reading)
+    struct args_reading reading = {.bytes = bytes, .length = length};
+    struct names_skim skim;
+
+    if (!names_skim(bytes, length, likely, &skim))
+        return false;
+    extender_args_init(&reading.args);
+    reading.args.names = skim.names;
+    reading.args.positions = skim.positions;
+    reading.args.jumps = skim.jumps;
+    reading.args.name_capacity = skim.count;
+    reading.skim = &skim;
+    reading.json = json_reader_new(args_shape, &reading);
+    /* Objects are cut out of the body by their offsets, which are shifted here. */
+    if (!read_around(&reading, &skim) || reading.lists != 1 || reading.elsewhere ||
+        reading.args.has_nodes)
+        return false;
+    reading.args.name_count = skim.count;
+    reading.args.name_base = bytes;
+    reading.args.name_limit = length;
+    reading.args.names_are_plain = true;
+    finish_args(&reading, out);
+    return true;
+}
+
+int extender_json_read_args(const char *bytes, size_t length, const struct likely_names *likely,
+                            struct extender_args *out, struct error *err)
+{
+    if (extender_args_read_skimming(bytes, length, likely, out))
+        return 0;
+    return extender_args_read_whole(bytes, length, out, err);
 }
 
 /* --- bind: the question ---------------------------------------------------------------------- */

@@ -48,6 +48,7 @@ struct replica {
     struct class_table classes;
     struct cluster *cluster;
     struct history *history, *scratch;
+    struct recall *recall;
     struct gputopo_memo *memo;
     struct intake *intake;
     struct controller *controller;
@@ -154,6 +155,7 @@ static void tear_down(struct replica *replica)
     intake_free(replica->intake);
     history_free(replica->history);
     history_free(replica->scratch);
+    recall_free(replica->recall);
     cluster_free(replica->cluster);
     replica->controller = NULL;
     replica->is_alive = replica->is_dying = replica->is_stopping = false;
@@ -196,6 +198,7 @@ static void build(struct replica *replica)
     replica->cluster = cluster_new(&key);
     replica->history = history_new(&key);
     replica->scratch = history_new(&key);
+    replica->recall = recall_new();
     replica->intake =
         intake_new(replica->cluster, &replica->classes, &(struct intake_listener){.ctx = NULL});
     replica->lease.namespace = "topofit";
@@ -224,6 +227,7 @@ static void build(struct replica *replica)
         .classes = &replica->classes,
         .memo = replica->memo,
         .history = replica->history,
+        .recall = replica->recall,
         .binder = {.ctx = replica, .check = check_bind, .submit = submit_bind},
         .observer = {.ctx = replica, .on_event = tell_event},
         .options = {.policy = decide_policy_default(), .bind_timeout_ms = replica->bind_timeout_ms},

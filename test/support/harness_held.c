@@ -115,8 +115,12 @@ char *detail_of(const struct harness *harness, const char *pod, const char *node
     if (!history_find(harness->extender.history, "default", pod, &decision))
         fail_msg("no decision about %s is remembered", pod);
     for (size_t i = 0; i < decision.refusal_count; i++) {
-        if (strcmp(decision.refusals[i].node, node) == 0)
-            return xstrdup(decision.refusals[i].detail);
+        char detail[320];
+
+        if (strcmp(decision_refused_node(&decision, i), node) != 0)
+            continue;
+        outcome_describe(decision.refusals[i].outcome, detail, sizeof detail);
+        return xstrdup(detail);
     }
     fail_msg("%s was not refused on %s", pod, node);
     return NULL;

@@ -3,6 +3,7 @@
 #include "support/small_cluster.h"
 #include "support/test.h"
 
+#include "topofit/buf.h"
 #include "topofit/cluster.h"
 
 #include <stdlib.h>
@@ -269,7 +270,7 @@ static void test_cluster_put_node__nodes_wired_and_named_alike_share_what_they_r
     assert_ptr_equal(a->devices[0].product, c->devices[7].product);
 }
 
-static void test_cluster_snapshot__does_not_change_and_is_ordered_by_name(void **state)
+static void test_cluster_snapshot__does_not_change_and_begins_ordered_by_name(void **state)
 {
     AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
     AUTO(snapshot_unref_pointer) struct snapshot *before = NULL;
@@ -283,12 +284,103 @@ static void test_cluster_snapshot__does_not_change_and_is_ordered_by_name(void *
     cluster_remove_node(cluster, "a");
     after = cluster_snapshot(cluster);
     assert_int_equal(before->count, 3);
-    assert_string_equal(before->states[0]->node->name, "a");
-    assert_string_equal(before->states[1]->node->name, "n1");
-    assert_string_equal(before->states[2]->node->name, "n10");
+    assert_string_equal(snapshot_state(before, 0)->node->name, "a");
+    assert_string_equal(snapshot_state(before, 1)->node->name, "n1");
+    assert_string_equal(snapshot_state(before, 2)->node->name, "n10");
     assert_int_equal(snapshot_find(before, "n1")->use.devices[0].memory_mib, 0);
     assert_int_equal(after->count, 2);
     assert_null(snapshot_find(after, "a"));
+}
+
+static void test_cluster_snapshot__shares_what_has_not_changed(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    AUTO(snapshot_unref_pointer) struct snapshot *before = NULL;
+    AUTO(snapshot_unref_pointer) struct snapshot *after = NULL;
+    size_t last = 3 * STATE_CHUNK;
+
+    (void)state;
+    for (unsigned i = 0; i < last; i++) {
+        AUTO_FREE char *name = xasprintf("z%u", i); /* behind n1 */
+
+        cluster_put_node(cluster, node_plain(name, 1, 1, 1));
+    }
+    before = cluster_snapshot(cluster);
+    cluster_put_pod(cluster, small_bound_pod("a", "1", "n1", "GPU-0", 8192));
+    after = cluster_snapshot(cluster);
+    assert_int_equal(after->count, last + 1);
+    assert_ptr_equal(after->names, before->names);
+    assert_ptr_not_equal(after->chunks[0], before->chunks[0]);
+    assert_ptr_equal(after->chunks[3], before->chunks[3]);
+    assert_ptr_equal(snapshot_state(after, 1), snapshot_state(before, 1));
+    assert_int_equal(snapshot_state(before, 0)->use.devices[0].memory_mib, 0);
+    assert_int_equal(snapshot_state(after, 0)->use.devices[0].memory_mib, 8192);
+    assert_int_equal(snapshot_version(after, 0), snapshot_state(after, 0)->version);
+    assert_true(after->version > before->version);
+}
+
+/* "b a c" from the present picture. Free it. */
+static char *order_of(struct cluster *cluster)
+{
+    AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(cluster);
+    struct buf names = buf_with_max(1000);
+
+    for (size_t i = 0; i < snapshot->count; i++) {
+        assert_string_equal(name_table_name(snapshot->names, i),
+                            snapshot_state(snapshot, i)->node->name);
+        buf_addf(&names, "%s%s", i > 0 ? " " : "", name_table_name(snapshot->names, i));
+    }
+    return buf_steal(&names);
+}
+
+static void expect_order(struct cluster *cluster, const char *want)
+{
+    AUTO_FREE char *order = order_of(cluster);
+
+    assert_string_equal(order, want);
+}
+
+static void test_cluster_follow_order__later_pictures_have_it(void **state)
+{
+    static const uint32_t wish[] = {2, NAME_NOWHERE, 0, 0};
+    AUTO(small_cluster_free) struct cluster *cluster = cluster_new(&test_key);
+    AUTO(snapshot_unref_pointer) struct snapshot *before = NULL;
+
+    (void)state;
+    for (const char *name = "abcd"; *name != '\0'; name++)
+        cluster_put_node(cluster, node_plain((const char[]){*name, '\0'}, 1, 1, 1));
+    before = cluster_snapshot(cluster);
+    cluster_follow_order(cluster, before, wish, ARRAY_LEN(wish));
+    assert_string_equal(snapshot_state(before, 0)->node->name, "a");
+    expect_order(cluster, "c a b d");
+    cluster_follow_order(cluster, before, wish, ARRAY_LEN(wish)); /* of an old picture */
+    expect_order(cluster, "c a b d");
+    cluster_remove_node(cluster, "a");
+    cluster_put_node(cluster, node_plain("aa", 1, 1, 1));
+    expect_order(cluster, "c b d aa");
+}
+
+static void test_cluster_follow_order__tires_of_ever_new_orders(void **state)
+{
+    static const uint32_t reverse[] = {1, 0};
+    AUTO(small_cluster_free) struct cluster *cluster = cluster_new(&test_key);
+    AUTO_FREE char *last = xstrdup("");
+    unsigned changes = 0;
+
+    (void)state;
+    cluster_put_node(cluster, node_plain("a", 1, 1, 1));
+    cluster_put_node(cluster, node_plain("b", 1, 1, 1));
+    for (unsigned i = 0; i < 1000; i++) {
+        AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(cluster);
+        char *order;
+
+        cluster_follow_order(cluster, snapshot, reverse, ARRAY_LEN(reverse));
+        order = order_of(cluster);
+        changes += strcmp(order, last) != 0;
+        free(last);
+        last = order;
+    }
+    assert_in_range(changes, 3, 20);
 }
 
 static void test_cluster_sum_use__answers_for_a_node_as_the_question_has_it(void **state)
@@ -345,7 +437,10 @@ int main(void)
         cmocka_unit_test(test_cluster_put_node__a_heartbeat_changes_nothing),
         cmocka_unit_test(test_cluster_put_node__holdings_outlive_their_node),
         cmocka_unit_test(test_cluster_put_node__nodes_wired_and_named_alike_share_what_they_repeat),
-        cmocka_unit_test(test_cluster_snapshot__does_not_change_and_is_ordered_by_name),
+        cmocka_unit_test(test_cluster_snapshot__does_not_change_and_begins_ordered_by_name),
+        cmocka_unit_test(test_cluster_snapshot__shares_what_has_not_changed),
+        cmocka_unit_test(test_cluster_follow_order__later_pictures_have_it),
+        cmocka_unit_test(test_cluster_follow_order__tires_of_ever_new_orders),
         cmocka_unit_test(test_cluster_sum_use__answers_for_a_node_as_the_question_has_it),
         cmocka_unit_test(test_cluster_holdings__are_copies_ordered_by_name),
     };

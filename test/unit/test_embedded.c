@@ -63,7 +63,7 @@ static void expect_content(struct world *world, const char *expected)
     AUTO_FREE struct pod **pods = cluster_pods(world->cluster, &count);
 
     for (size_t i = 0; i < snapshot->count; i++)
-        buf_addf(&got, "%s%s", i > 0 ? "," : "", snapshot->states[i]->node->name);
+        buf_addf(&got, "%s%s", i > 0 ? "," : "", snapshot_state(snapshot, i)->node->name);
     for (size_t i = 0; i < count; i++) {
         buf_addf(&got, " %s/%s", pods[i]->namespace, pods[i]->name);
         pod_unref(pods[i]);
@@ -116,8 +116,8 @@ static void test_embedded_read__takes_the_demo_cluster(void **state)
     snapshot = cluster_snapshot(world->cluster);
     assert_true(snapshot->count >= 4);
     for (size_t i = 0; i < snapshot->count; i++) {
-        assert_null(snapshot->states[i]->node->problem);
-        assert_true(snapshot->states[i]->node->device_count > 0);
+        assert_null(snapshot_state(snapshot, i)->node->problem);
+        assert_true(snapshot_state(snapshot, i)->node->device_count > 0);
     }
 }
 
@@ -167,7 +167,7 @@ static void test_embedded_read__keeps_a_node_whose_inventory_is_broken(void **st
               &err);
     snapshot = cluster_snapshot(world->cluster);
     assert_int_equal(snapshot->count, 1);
-    assert_contains(snapshot->states[0]->node->problem, "topofit.io/inventory: line 1");
+    assert_contains(snapshot_state(snapshot, 0)->node->problem, "topofit.io/inventory: line 1");
 }
 
 static void test_embedded_read__gives_pods_the_namespace_and_uid_that_a_file_may_lack(void **state)

@@ -8,7 +8,7 @@ static struct extender_args read_args(const char *json, size_t length)
     struct extender_args args = {0};
     struct error err = {0};
 
-    assert_ok(extender_json_read_args(json, length, &args, &err), &err);
+    assert_ok(extender_json_read_args(json, length, NULL, &args, &err), &err);
     return args;
 }
 
@@ -17,9 +17,17 @@ static struct error args_error(const char *json, size_t length)
     AUTO(extender_args_clear) struct extender_args args = {0};
     struct error err = {0};
 
-    assert_true(extender_json_read_args(json, length, &args, &err) < 0);
+    assert_true(extender_json_read_args(json, length, NULL, &args, &err) < 0);
     assert_null(args.pod.meta.name);
     return err;
+}
+
+static void assert_name(const struct extender_args *args, size_t i, const char *want)
+{
+    struct name_slice name = extender_args_name(args, i);
+
+    assert_int_equal(name.length, strlen(want));
+    assert_memory_equal(name.text, want, name.length);
 }
 
 static void test_extender_json_read_args__reads_names_of_a_real_scheduler(void **state)
@@ -37,9 +45,9 @@ static void test_extender_json_read_args__reads_names_of_a_real_scheduler(void *
     assert_true(args.has_names);
     assert_false(args.has_nodes);
     assert_int_equal(args.name_count, 3);
-    assert_string_equal(args.names[0], "gpu-2");
-    assert_string_equal(args.names[1], "gpu-0");
-    assert_string_equal(args.names[2], "gpu-1");
+    assert_name(&args, 0, "gpu-2");
+    assert_name(&args, 1, "gpu-0");
+    assert_name(&args, 2, "gpu-1");
 }
 
 static void test_extender_json_read_args__reads_a_nominated_pod_of_a_real_scheduler(void **state)
@@ -140,7 +148,8 @@ static void test_extender_json_read_args__takes_the_last_of_repeated_members(voi
     assert_string_equal(args.pod.meta.name, "b");
     assert_int_equal(args.pod.meta.labels.count, 0);
     assert_int_equal(args.name_count, 1);
-    assert_string_equal(args.names[0], "longer");
+    assert_int_equal(args.names[0].length, strlen("longer"));
+    assert_memory_equal(args.name_base + args.names[0].start, "longer", strlen("longer"));
     assert_int_equal(args.node_count, 1);
     assert_string_equal(args.nodes[0].meta.name, "n2");
 }
@@ -209,7 +218,8 @@ static void test_extender_json_read_args__limits_names_in_number_and_length(void
         AUTO(extender_args_clear) struct extender_args args = {0};
         struct error err = {0};
 
-        assert_int_equal(extender_json_read_args(json, strlen(json), &args, &err), cases[i].want);
+        assert_int_equal(extender_json_read_args(json, strlen(json), NULL, &args, &err),
+                         cases[i].want);
         if (cases[i].want == 0)
             assert_int_equal(args.name_count, cases[i].count);
     }
@@ -303,11 +313,19 @@ static void test_extender_json_read_binding_args__refuses_wrong_types_and_length
     assert_null(args.node);
 }
 
-static const struct filtered_node three_nodes[] = {
-    {"n1", NULL, false},
-    {"n2", "too few \"free\" GPUs", true},
-    {"n3", "no GPUs", false},
-};
+/* The result of a call whose first node is kept and the others are not. */
+static void write_result(const struct extender_args *args, struct buf *out)
+{
+    AUTO(node_answer_clear)
+    struct node_answer for_now = node_answer_refusal(NODE_REFUSED_FOR_NOW, "too few \"free\" GPUs");
+    AUTO(node_answer_clear)
+    struct node_answer refused = node_answer_refusal(NODE_REFUSED, "no GPUs");
+    const struct node_answer kept = {.fate = NODE_KEPT};
+    const struct node_answer *const answers[] = {&kept, &for_now, &refused};
+
+    assert_true(extender_args_count(args) <= ARRAY_LEN(answers));
+    extender_json_write_filter_result(out, args, answers);
+}
 
 static void test_extender_json_write_filter_result__answers_names_with_names(void **state)
 {
@@ -316,7 +334,7 @@ static void test_extender_json_write_filter_result__answers_names_with_names(voi
     AUTO(buf_clear) struct buf out = buf_with_max(10000);
 
     (void)state;
-    extender_json_write_filter_result(&out, &args, three_nodes, 3);
+    write_result(&args, &out);
     assert_string_equal(buf_text(&out),
                         "{\"Nodes\":null,\"NodeNames\":[\"n1\"],"
                         "\"FailedNodes\":{\"n2\":\"too few \\\"free\\\" GPUs\"},"
@@ -333,7 +351,7 @@ static void test_extender_json_write_filter_result__answers_objects_with_objects
     AUTO(buf_clear) struct buf out = buf_with_max(10000);
 
     (void)state;
-    extender_json_write_filter_result(&out, &args, three_nodes, 3);
+    write_result(&args, &out);
     assert_string_equal(
         buf_text(&out),
         "{\"Nodes\":{\"metadata\":{},\"items\":[{\"metadata\": {\"name\":\"n1\"},\"x\":1.50}]},"
@@ -348,7 +366,7 @@ static void test_extender_json_write_filter_result__keeps_no_node_of_none(void *
     AUTO(buf_clear) struct buf out = buf_with_max(10000);
 
     (void)state;
-    extender_json_write_filter_result(&out, &args, NULL, 0);
+    write_result(&args, &out);
     assert_string_equal(buf_text(&out), "{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{},"
                                         "\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
 }
@@ -362,49 +380,77 @@ test_extender_json_write_filter_result__answers_objects_when_both_were_sent(void
     AUTO(buf_clear) struct buf out = buf_with_max(10000);
 
     (void)state;
-    extender_json_write_filter_result(&out, &args, three_nodes, 1);
+    write_result(&args, &out);
     assert_contains(buf_text(&out), "\"items\":[{\"metadata\":{\"name\":\"n1\"}}]");
     assert_contains(buf_text(&out), "\"NodeNames\":null");
 }
 
-/* Pieces are collected before they go out: nothing may be lost at the seams, or left plain. */
+/* All names of a call are kept. */
+static void keep_all(const struct extender_args *args, struct buf *out)
+{
+    static const struct node_answer kept = {.fate = NODE_KEPT};
+    AUTO_FREE const struct node_answer **answers = xcalloc(args->name_count + 1, sizeof(*answers));
+
+    for (size_t i = 0; i < args->name_count; i++)
+        answers[i] = &kept;
+    extender_json_write_filter_result(out, args, answers);
+}
+
 static void
 test_extender_json_write_filter_result__escapes_and_keeps_order_at_any_length(void **state)
 {
     static const char *const names[] = {"a",           "with \"quote", "12345678", "back\\slash",
                                         "1234567\x01", "\xc3\xa9",     ""};
-    static struct filtered_node nodes[3000];
+    AUTO(buf_clear) struct buf json = buf_with_max(1 << 20);
+    AUTO(buf_clear) struct buf list = buf_with_max(1 << 20);
     AUTO(buf_clear) struct buf out = buf_with_max(1 << 20);
     AUTO(buf_clear) struct buf want = buf_with_max(1 << 20);
+    AUTO(extender_args_clear) struct extender_args args = {0};
 
     (void)state;
-    buf_add_text(&want, "{\"Nodes\":null,\"NodeNames\":[");
-    for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
-        nodes[i] = (struct filtered_node){.name = i % 501 == 0 ? names[i / 501] : "plain"};
-        buf_add_text(&want, i > 0 ? "," : "");
-        buf_add_json_string(&want, nodes[i].name);
+    for (size_t i = 0; i < 3000; i++) {
+        buf_add_text(&list, i > 0 ? "," : "");
+        buf_add_json_string(&list, i % 501 == 0 ? names[i / 501] : "plain");
     }
-    buf_add_text(&want, "],\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
-    extender_json_write_filter_result(&out, &(struct extender_args){.has_names = true}, nodes,
-                                      ARRAY_LEN(nodes));
+    buf_addf(&json, "{\"Pod\":{},\"NodeNames\":[%s]}", buf_text(&list));
+    buf_addf(&want,
+             "{\"Nodes\":null,\"NodeNames\":[%s],\"FailedNodes\":{},"
+             "\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}",
+             buf_text(&list));
+    args = read_args(json.data, json.length);
+    keep_all(&args, &out);
     assert_string_equal(buf_text(&out), buf_text(&want));
 }
 
-static void
-test_extender_json_write_filter_result__passes_texts_longer_than_its_pieces(void **state)
+static void test_extender_json_write_filter_result__passes_reasons_of_any_length(void **state)
 {
-    char name[10000];
+    static const char json[] = "{\"Pod\":{},\"NodeNames\":[\"n1\"]}";
+    AUTO(extender_args_clear) struct extender_args args = read_args(json, strlen(json));
     AUTO(buf_clear) struct buf out = buf_with_max(1 << 20);
+    AUTO(node_answer_clear) struct node_answer refused = {0};
+    const struct node_answer *const answers[] = {&refused};
+    char text[10000];
 
     (void)state;
-    memset(name, 'n', sizeof name - 1);
-    name[sizeof name - 1] = '\0';
-    extender_json_write_filter_result(&out, &(struct extender_args){.has_names = true},
-                                      &(struct filtered_node){.name = name}, 1);
-    assert_contains(buf_text(&out), name);
-    assert_int_equal(out.length, strlen("{\"Nodes\":null,\"NodeNames\":[\"\"],\"FailedNodes\":{},"
-                                        "\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}") +
-                                     sizeof name - 1);
+    memset(text, 'n', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    refused = node_answer_refusal(NODE_REFUSED, text);
+    extender_json_write_filter_result(&out, &args, answers);
+    assert_contains(buf_text(&out), text);
+}
+
+static void test_extender_json_write_filter_result__overflows_without_writing_beyond(void **state)
+{
+    static const char json[] = "{\"Pod\":{},\"NodeNames\":[\"n1\",\"n2\",\"n3\"]}";
+    AUTO(extender_args_clear) struct extender_args args = read_args(json, strlen(json));
+
+    (void)state;
+    for (size_t max = 0; max < 200; max++) {
+        AUTO(buf_clear) struct buf out = buf_with_max(max);
+
+        write_result(&args, &out);
+        assert_true(out.length <= max);
+    }
 }
 
 static void test_extender_json_write_filter_error__says_percent_in_words(void **state)
@@ -421,15 +467,16 @@ static void test_extender_json_write_filter_error__says_percent_in_words(void **
 
 static void test_extender_json_write_scores__writes_a_bare_list(void **state)
 {
-    static const struct scored_node nodes[] = {{"n1", 0}, {"n2", 10}};
+    static const char json[] = "{\"Pod\":{},\"NodeNames\":[\"n1\",\"n2\"]}";
+    AUTO(extender_args_clear) struct extender_args args = read_args(json, strlen(json));
     AUTO(buf_clear) struct buf out = buf_with_max(10000);
 
     (void)state;
-    extender_json_write_scores(&out, nodes, 2);
+    extender_json_write_scores(&out, &args, (const uint8_t[]){0, 10});
     assert_string_equal(buf_text(&out),
                         "[{\"Host\":\"n1\",\"Score\":0},{\"Host\":\"n2\",\"Score\":10}]");
     buf_reset(&out);
-    extender_json_write_scores(&out, NULL, 0);
+    extender_json_write_scores(&out, &(struct extender_args){0}, NULL);
     assert_string_equal(buf_text(&out), "[]");
 }
 
@@ -469,8 +516,8 @@ int main(void)
             test_extender_json_write_filter_result__answers_objects_when_both_were_sent),
         cmocka_unit_test(
             test_extender_json_write_filter_result__escapes_and_keeps_order_at_any_length),
-        cmocka_unit_test(
-            test_extender_json_write_filter_result__passes_texts_longer_than_its_pieces),
+        cmocka_unit_test(test_extender_json_write_filter_result__passes_reasons_of_any_length),
+        cmocka_unit_test(test_extender_json_write_filter_result__overflows_without_writing_beyond),
         cmocka_unit_test(test_extender_json_write_filter_error__says_percent_in_words),
         cmocka_unit_test(test_extender_json_write_scores__writes_a_bare_list),
         cmocka_unit_test(test_extender_json_write_binding_result__says_nothing_or_why),

@@ -170,39 +170,53 @@ static void reference_all(const struct harness *harness, struct reference out[NO
     assert_int_equal(snapshot->count, NODES);
     assert_int_equal(pod->request.ask_count, 1);
     for (unsigned i = 0; i < NODES; i++)
-        reference_node(harness, snapshot->states[i], &pod->request, &out[i]);
+        reference_node(harness, snapshot_state(snapshot, i), &pod->request, &out[i]);
+}
+
+static struct extender_args five_names(void)
+{
+    static const char json[] = "{\"Pod\":{},\"NodeNames\":[\"n0\",\"n1\",\"n2\",\"n3\",\"n4\"]}";
+    struct extender_args args = {0};
+    struct error err = {0};
+
+    assert_int_equal(extender_json_read_args(json, strlen(json), NULL, &args, &err), 0);
+    assert_int_equal(args.name_count, NODES);
+    return args;
 }
 
 static void write_filter(const struct reference nodes[NODES], struct buf *out)
 {
-    static const char *names[] = {"n0", "n1", "n2", "n3", "n4"};
-    const struct extender_args args = {.has_names = true, .names = names, .name_count = NODES};
-    struct filtered_node filtered[NODES];
+    AUTO(extender_args_clear) struct extender_args args = five_names();
+    struct node_answer answers[NODES] = {0};
+    const struct node_answer *order[NODES];
 
     for (unsigned i = 0; i < NODES; i++) {
         enum reason reason = nodes[i].verdict.reason;
 
-        filtered[i] = (struct filtered_node){
-            .name = names[i],
-            .reason = reason == REASON_OK ? NULL : reason_text(reason),
-            .curable = reason_is_curable(reason),
-        };
+        order[i] = &answers[i];
+        if (reason != REASON_OK)
+            answers[i] =
+                node_answer_refusal(reason_is_curable(reason) ? NODE_REFUSED_FOR_NOW : NODE_REFUSED,
+                                    reason_text(reason));
     }
-    extender_json_write_filter_result(out, &args, filtered, NODES);
+    extender_json_write_filter_result(out, &args, order);
+    for (unsigned i = 0; i < NODES; i++)
+        node_answer_clear(&answers[i]);
 }
 
 static void write_scores(struct reference nodes[NODES], struct buf *out)
 {
+    AUTO(extender_args_clear) struct extender_args args = five_names();
     struct ranked_node ranked[NODES];
-    struct scored_node scores[NODES];
     uint64_t scratch[NODES];
+    uint8_t scores[NODES];
 
     for (unsigned i = 0; i < NODES; i++)
         ranked[i] = nodes[i].ranked;
     rank_nodes(ranked, NODES, RANK_WINNER, scratch);
     for (unsigned i = 0; i < NODES; i++)
-        scores[i] = (struct scored_node){ranked[i].name, ranked[i].score_0_10};
-    extender_json_write_scores(out, scores, NODES);
+        scores[i] = (uint8_t)ranked[i].score_0_10;
+    extender_json_write_scores(out, &args, scores);
 }
 
 /* --- claims ---------------------------------------------------------------------------------- */

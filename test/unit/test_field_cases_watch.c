@@ -90,7 +90,7 @@ static uint64_t used_mib(struct story *story)
     uint64_t sum = 0;
 
     for (size_t i = 0; i < snapshot->count; i++) {
-        const struct node_state *state = snapshot->states[i];
+        const struct node_state *state = snapshot_state(snapshot, i);
 
         assert_int_equal(state->use.unattributed, 0);
         for (unsigned k = 0; k < state->use.device_count; k++)

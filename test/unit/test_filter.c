@@ -144,6 +144,7 @@ static void test_filter__the_last_decision_is_remembered_with_the_number_of_atte
     AUTO(harness_free) struct harness *harness = one_busy_node();
     AUTO(decision_clear) struct decision decision = {0};
     AUTO(snapshot_unref_pointer) struct snapshot *snapshot = NULL;
+    char detail[320];
 
     (void)state;
     api_node(harness, "n2", 1, CARD_MIB);
@@ -157,10 +158,11 @@ static void test_filter__the_last_decision_is_remembered_with_the_number_of_atte
     assert_int_equal(decision.unix_ms, 1780000000000);
     assert_true(decision.version > 0 && decision.version == snapshot->version);
     assert_int_equal(decision.refusal_count, 2);
-    assert_string_equal(decision.refusals[0].node, "n1");
-    assert_int_equal(decision.refusals[0].reason, REASON_MEMORY);
-    assert_contains(decision.refusals[0].detail, "1 wanted, 0 usable");
-    assert_int_equal(decision.refusals[1].reason, REASON_NODE_UNKNOWN);
+    assert_string_equal(decision_refused_node(&decision, 0), "n1");
+    assert_int_equal(decision.refusals[0].outcome->reason, REASON_MEMORY);
+    outcome_describe(decision.refusals[0].outcome, detail, sizeof detail);
+    assert_contains(detail, "1 wanted, 0 usable");
+    assert_int_equal(decision.refusals[1].outcome->reason, REASON_NODE_UNKNOWN);
 }
 
 static void test_filter__a_bounded_number_of_refusals_is_remembered(void **state)

@@ -12,16 +12,21 @@ static void free_history(struct history **history)
     history_free(*history);
 }
 
+static void refuse(struct decision *decision, const char *node, const char *detail)
+{
+    struct outcome *outcome =
+        outcome_refused(&(struct verdict){.reason = REASON_MEMORY}, NULL, detail);
+
+    decision_add_refusal(decision, node, strlen(node), outcome);
+    outcome_unref(outcome);
+}
+
 static void put(struct history *history, const char *name, const char *uid, unsigned kept)
 {
-    struct decision decision = {.pod = pod_new("default", name, uid),
-                                .unix_ms = 1000,
-                                .considered = 3,
-                                .kept = kept,
-                                .refusals = xcalloc(1, sizeof *decision.refusals),
-                                .refusal_count = 1};
+    struct decision decision = {
+        .pod = pod_new("default", name, uid), .unix_ms = 1000, .considered = 3, .kept = kept};
 
-    decision.refusals[0] = (struct refusal){xstrdup("n1"), REASON_MEMORY, xstrdup("8000 wanted")};
+    refuse(&decision, "n1", "8000 wanted");
     history_put(history, &decision);
     assert_null(decision.pod); /* taken over */
 }
@@ -39,8 +44,8 @@ static void test_history_find__gives_a_copy_of_the_last_decision(void **state)
     assert_int_equal(found.kept, 2);
     assert_int_equal(found.attempts, 2);
     assert_int_equal(found.refusal_count, 1);
-    assert_string_equal(found.refusals[0].node, "n1");
-    assert_string_equal(found.refusals[0].detail, "8000 wanted");
+    assert_string_equal(decision_refused_node(&found, 0), "n1");
+    assert_string_equal(found.refusals[0].outcome->words, "8000 wanted");
     assert_false(history_find(history, "other", "a", &found));
 }
 
@@ -104,20 +109,17 @@ static void test_history_put__is_bounded_in_bytes_as_well(void **state)
     assert_non_null(last);
 }
 
-/* 70 decisions of `count` refusals each; the first must be gone and the last there. */
-static void expect_refusals_are_counted(size_t count, const char *node, const char *detail)
+/* 70 decisions that refuse a node; the first must be gone and the last there. */
+static void expect_refusals_are_counted(const char *node, const char *detail)
 {
     AUTO(free_history) struct history *history = history_new(&test_key);
     AUTO(pod_unref_pointer) struct pod *last = NULL;
 
     for (unsigned i = 0; i < 70; i++) {
         AUTO_FREE char *uid = xasprintf("%u", i);
-        struct decision decision = {.pod = pod_new("default", uid, uid),
-                                    .refusals = xcalloc(count, sizeof *decision.refusals),
-                                    .refusal_count = count};
+        struct decision decision = {.pod = pod_new("default", uid, uid)};
 
-        for (size_t k = 0; k < count; k++)
-            decision.refusals[k] = (struct refusal){xstrdup(node), REASON_MEMORY, xstrdup(detail)};
+        refuse(&decision, node, detail);
         history_put(history, &decision);
     }
     assert_null(history_find_pod_by_uid(history, "0"));
@@ -125,15 +127,14 @@ static void expect_refusals_are_counted(size_t count, const char *node, const ch
     assert_non_null(last);
 }
 
-static void test_history_put__counts_node_names_texts_and_refusals(void **state)
+static void test_history_put__counts_node_names_and_texts(void **state)
 {
     AUTO_FREE char *mib = xcalloc((1u << 20) + 1, 1);
 
     (void)state;
     memset(mib, 'x', 1u << 20);
-    expect_refusals_are_counted(1, mib, "");
-    expect_refusals_are_counted(1, "n1", mib);
-    expect_refusals_are_counted((1u << 20) / sizeof(struct refusal), "", "");
+    expect_refusals_are_counted(mib, "");
+    expect_refusals_are_counted("n1", mib);
 }
 
 /* The old one of two namesakes is forgotten: the younger stays to be found by their name. */
@@ -221,7 +222,7 @@ int main(void)
         cmocka_unit_test(test_history_put__a_namesake_begins_anew),
         cmocka_unit_test(test_history_put__forgets_the_oldest),
         cmocka_unit_test(test_history_put__is_bounded_in_bytes_as_well),
-        cmocka_unit_test(test_history_put__counts_node_names_texts_and_refusals),
+        cmocka_unit_test(test_history_put__counts_node_names_and_texts),
         cmocka_unit_test(test_history_put__forgetting_a_namesake_leaves_the_younger),
         cmocka_unit_test(test_history__may_be_used_by_several_threads),
         cmocka_unit_test(test_history_waiting__are_those_that_fitted_nowhere_on_an_older_snapshot),

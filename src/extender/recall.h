@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recall - decisions remembered for the next pod that asks alike. For the extender only.
+ *
+ * Pods come in kinds: a job's pods differ in their names only. What is decided for one of a kind on
+ * a node is true of the next as long as the node has not changed, and of every node in like state.
+ * A kind is everything of a request and a policy that decide looks at, so nothing remembered is
+ * ever only about right.
+ *
+ * Bounded: RECALL_KINDS_MAX kinds, the least recently used forgotten first, and each remembers
+ * about as many outcomes as there are nodes. Safe from any thread; the locks inside are held for
+ * memory work, never while deciding.
+ */
+#ifndef TOPOFIT_RECALL_H
+#define TOPOFIT_RECALL_H
+
+#include "considered.h"
+#include "topofit/extender.h"
+#include "topofit/snapshot.h"
+
+#define RECALL_KINDS_MAX 8
+#define RECALL_KEY_BYTES_MAX 16384 /* of a request; what says more is decided each time */
+
+/* One kind of pod, and what is known about nodes for it. Counted: it outlives being forgotten. */
+struct kind;
+
+/*
+ * The kind of a request, with a reference for the caller.
+ *
+ * helps   what evictions could cure is answered as such (node_fate).
+ * return  NULL when nothing can be remembered: the request says too much, or there is no recall.
+ */
+struct kind *recall_kind(struct recall *recall, const struct request *request,
+                         const struct decide_policy *policy, bool helps);
+void kind_unref(struct kind *kind);
+
+/*
+ * What is known about nodes of a snapshot.
+ *
+ * positions  [count] in the snapshot, or NAME_NOWHERE.
+ * out        [count] what was decided on exactly that state, or NULL; borrowed from the kind.
+ * return     how many are NULL.
+ */
+size_t kind_recall(struct kind *kind, const struct snapshot *snapshot, const uint32_t *positions,
+                   size_t count, const struct node_answer **out);
+
+/*
+ * What was decided on a like state, or NULL; it is remembered for this state, too. Never for
+ * requests that name devices: then no two nodes are alike.
+ */
+const struct considered *kind_recall_alike(struct kind *kind, const struct snapshot *snapshot,
+                                           uint32_t position);
+
+/*
+ * Remember what was decided on a state.
+ *
+ * return  what is remembered, borrowed from the kind: this, or what another thread was faster with.
+ *         NULL when there is no room: then it stays the caller's.
+ */
+const struct considered *kind_learn(struct kind *kind, const struct snapshot *snapshot,
+                                    uint32_t position, struct considered *steal_considered);
+
+/* --- merits ---------------------------------------------------------------------------------- */
+
+#define RECALL_HOSTS_MAX \
+    4 /* of a kind: pods that ask alike for devices differ in CPU and memory \
+       */
+
+/*
+ * What is known of how good nodes are for pods of the kind that take `host` besides devices: of
+ * each node in exactly that state, host_used included, and under the snapshot's mix.
+ *
+ * out      [count] merit and grade are filled in where known; a refused node has merit 0.
+ * known    [count] whether they are.
+ * return   how many are not.
+ */
+size_t kind_recall_merits(struct kind *kind, const struct snapshot *snapshot,
+                          struct host_amounts host, const uint32_t *positions, size_t count,
+                          struct ranked_node *out, bool *known);
+
+/* Remember those that were not known. */
+void kind_learn_merits(struct kind *kind, const struct snapshot *snapshot, struct host_amounts host,
+                       const uint32_t *positions, size_t count, const struct ranked_node *nodes,
+                       const bool *known);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recall_key - everything that a decision depends on besides the node, as bytes. */
+#include "recall_key.h"
+
+#include <string.h>
+
+/* Who adds something there has to say here whether a decision depends on it. */
+_Static_assert(sizeof(struct ask) == 40, "an ask has something new");
+_Static_assert(sizeof(struct topology_demand) == 16, "a demand has something new");
+_Static_assert(sizeof(struct request) == 136, "a request has something new");
+_Static_assert(sizeof(struct decide_policy) == 40, "the policy has something new");
+
+static void add_number(struct buf *out, uint64_t number)
+{
+    buf_add(out, &number, sizeof number);
+}
+
+static void add_rule(struct buf *out, const struct topology_rule *rule)
+{
+    add_number(out, rule->mode);
+    add_number(out, rule->source);
+    add_number(out, rule->max_tier);
+    add_number(out, rule->unknown);
+    add_number(out, rule->least_damage);
+}
+
+/* The names of containers decide nothing; their kinds and order do. */
+static void add_containers(struct buf *out, const struct request *request)
+{
+    add_number(out, request->container_count);
+    for (size_t i = 0; i < request->container_count; i++)
+        add_number(out, request->containers[i].kind);
+}
+
+static void add_ask(struct buf *out, const struct ask *ask)
+{
+    add_number(out, ask->container);
+    add_number(out, (uintptr_t)ask->class);
+    add_number(out, ask->count);
+    add_number(out, ask->memory_kind);
+    add_number(out, ask->memory);
+    add_number(out, ask->cores);
+}
+
+static void add_words(struct buf *out, const struct word_list *list)
+{
+    add_number(out, list->count);
+    for (size_t i = 0; i < list->count; i++)
+        buf_add(out, list->items[i], strlen(list->items[i]) + 1);
+}
+
+bool recall_key_write(struct buf *out, const struct request *request,
+                      const struct decide_policy *policy, bool helps)
+{
+    const struct topology_rule rule = decide_topology_rule(policy, request);
+
+    add_rule(out, &rule);
+    add_number(out, decide_packing(policy, request));
+    add_number(out, policy->device_order);
+    add_number(out, helps);
+    add_containers(out, request);
+    add_number(out, request->ask_count);
+    for (size_t i = 0; i < request->ask_count; i++)
+        add_ask(out, &request->asks[i]);
+    add_number(out, request->isolation);
+    add_words(out, &request->use_devices);
+    add_words(out, &request->avoid_devices);
+    add_words(out, &request->use_products);
+    add_words(out, &request->avoid_products);
+    return !out->overflowed;
+}

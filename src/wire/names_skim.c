@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * names_skim - the list of node names in a body, read where it stands.
+ *
+ * As far as the body and the list of likely names are the same text, names are taken over without
+ * being looked at one by one.
+ */
+#include "names_skim.h"
+
+#include "topofit/mem.h"
+#include "topofit/plain_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NEAR \
+    3 /* names further on in the likely list that are tried: some nodes may be left out \
+       */
+
+static const char member[] = "\"NodeNames\":[";
+
+/* The list being read. */
+struct list {
+    const char *bytes;
+    size_t length, at; /* of the body; next byte */
+    const struct likely_names *likely;
+    size_t expected; /* position in the likely list of the next name */
+    struct names_skim found;
+    size_t capacity;
+};
+
+/* About as many as there are: most names have some 16 bytes with quotes and comma, or more. */
+static size_t guess_count(size_t bytes)
+{
+    return bytes / 16 < EXTENDER_NODES_MAX ? bytes / 16 + 1 : EXTENDER_NODES_MAX;
+}
+
+static void make_room(struct list *list, size_t count)
+{
+    struct names_skim *found = &list->found;
+
+    if (found->count + count <= list->capacity)
+        return;
+    list->capacity = list->capacity * 2 + count;
+    found->names = xreallocarray(found->names, list->capacity, sizeof *found->names);
+    if (list->likely != NULL)
+        found->positions =
+            xreallocarray(found->positions, list->capacity, sizeof *found->positions);
+}
+
+/* Take over names from the likely list while their text, both quotes included, is the same. */
+static bool take_likely(struct list *list, size_t first)
+{
+    const struct name_list *likely = &list->likely->list;
+    struct names_skim *found = &list->found;
+    size_t start, left, same, next = first;
+
+    if (first >= likely->count)
+        return false;
+    start = likely->places[first].start - 1;
+    left = list->length - list->at;
+    left = left < likely->length - start ? left : likely->length - start;
+    same = common_span(list->bytes + list->at, likely->text + start, left);
+    if (same < likely->places[first].length + strlen("\"\"") ||
+        likely->places[first].length > EXTENDER_NAME_MAX)
+        return false;
+    make_room(list, likely->count - first);
+    for (; next < likely->count; next++) {
+        struct name_at place = likely->places[next];
+
+        if (place.start + place.length + 1 - start > same || place.length > EXTENDER_NAME_MAX)
+            break;
+        place.start += (uint32_t)(list->at - start);
+        found->names[found->count] = place;
+        found->positions[found->count++] = (uint32_t)next;
+    }
+    list->at = found->names[found->count - 1].start + found->names[found->count - 1].length + 1;
+    list->expected = next;
+    return true;
+}
+
+/* Take the name that stands here, whatever it is. */
+static bool take_any(struct list *list)
+{
+    const char *name = list->bytes + list->at + 1;
+    size_t span = plain_span(name, list->length - list->at - 1);
+    struct names_skim *found = &list->found;
+
+    if (list->at + span + 2 >= list->length || name[span] != '"' || span > EXTENDER_NAME_MAX)
+        return false;
+    make_room(list, 1);
+    found->names[found->count] = (struct name_at){(uint32_t)list->at + 1, (uint32_t)span};
+    if (list->likely != NULL) {
+        uint32_t position = list->likely->find(list->likely->ctx, name, span);
+
+        found->positions[found->count] = position;
+        found->jumps += position != NAME_NOWHERE;
+        list->expected = position != NAME_NOWHERE ? position + 1 : list->expected;
+    }
+    found->count++;
+    list->at += span + 2;
+    return true;
+}
+
+static bool take_names(struct list *list)
+{
+    for (size_t i = 0; list->likely != NULL && i < NEAR; i++) {
+        if (take_likely(list, list->expected + i))
+            return true;
+    }
+    return take_any(list);
+}
+
+/* Read the names from behind the bracket. return false when the list is not of the one form. */
+static bool read_names(struct list *list)
+{
+    const char *bytes = list->bytes;
+
+    make_room(list, guess_count(list->length - list->at));
+    if (list->at < list->length && bytes[list->at] == ']') {
+        list->at++;
+        return true;
+    }
+    while (list->at < list->length && bytes[list->at] == '"') {
+        if (!take_names(list) || list->found.count > EXTENDER_NODES_MAX || list->at >= list->length)
+            return false;
+        list->at++;
+        if (bytes[list->at - 1] != ',')
+            return bytes[list->at - 1] == ']';
+    }
+    return false;
+}
+
+bool names_skim(const char *bytes, size_t length, const struct likely_names *likely,
+                struct names_skim *out)
+{
+    const char *at = length < UINT32_MAX ? memmem(bytes, length, member, strlen(member)) : NULL;
+    struct list list = {.bytes = bytes, .length = length, .likely = likely};
+
+    if (at == NULL)
+        return false;
+    list.found.begin = (size_t)(at - bytes) + strlen(member) - 1;
+    list.at = list.found.begin + 1;
+    if (!read_names(&list)) {
+        free(list.found.names);
+        free(list.found.positions);
+        return false;
+    }
+    list.found.end = list.at;
+    *out = list.found;
+    return true;
+}

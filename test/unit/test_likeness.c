@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which nodes may share a decision; the module's header is private to src/cluster. */
+#include "support/builders.h"
+#include "support/test.h"
+
+#include "../../src/cluster/likeness.h"
+
+#include <stdlib.h>
+
+static bool alike(const struct node *a, const struct node_use *a_use, const struct node *b,
+                  const struct node_use *b_use)
+{
+    struct likeness x = likeness_of(&test_key, a, a_use), y = likeness_of(&test_key, b, b_use);
+
+    return x.word[0] == y.word[0] && x.word[1] == y.word[1];
+}
+
+static void test_likeness_of__is_the_same_whatever_nodes_and_devices_are_called(void **state)
+{
+    AUTO(node_unref_pointer) struct node *a = node_plain("a", 2, 16384, 2);
+    AUTO(node_unref_pointer) struct node *b = node_plain("b", 2, 16384, 2);
+    struct node_use use = use_none(a);
+
+    (void)state;
+    free(b->devices[1].id);
+    b->devices[1].id = xstrdup("GPU-of-another-name");
+    free(b->devices[0].bus_id);
+    b->devices[0].bus_id = xstrdup("00000000:07:00.0");
+    assert_true(alike(a, &use, b, &use));
+}
+
+enum { CHANGES = 18 };
+
+/* One fact at a time that decide or a refusal's text may depend on. */
+static void change(struct node *node, struct node_use *use, unsigned which)
+{
+    struct device *device = &node->devices[1];
+    static const struct device_class another;
+
+    switch (which) {
+    case 0:
+        device->class = &another;
+        break;
+    case 1:
+        device->memory_mib++;
+        break;
+    case 2:
+        device->cores++;
+        break;
+    case 3:
+        device->slots++;
+        break;
+    case 4:
+        device->numa = 1;
+        break;
+    case 5:
+        device->healthy = false;
+        break;
+    case 6:
+        device->cordoned = true;
+        break;
+    case 7:
+        use->devices[1].memory_mib = 1;
+        break;
+    case 8:
+        use->devices[1].cores = 1;
+        break;
+    case 9:
+        use->devices[1].slots = 1;
+        break;
+    case 10:
+        use->devices[1].mode = ISOLATION_SOFT;
+        break;
+    case 11:
+        use->devices[1].exclusive = true;
+        break;
+    case 12:
+        use->devices[1].conflicted = true;
+        break;
+    case 13:
+        use->unattributed = 1;
+        break;
+    case 14:
+        node->has_inventory = !node->has_inventory;
+        break;
+    case 15:
+        node_note_problem(node, "not readable");
+        break;
+    case 16:
+        node->graph->serial = 77;
+        break;
+    default:
+        text_unref(device->product);
+        device->product = text_new("another product");
+        break;
+    }
+}
+
+static void test_likeness_of__is_another_when_any_fact_is(void **state)
+{
+    AUTO(node_unref_pointer) struct node *plain = node_plain("a", 2, 16384, 2);
+    const struct node_use none = use_none(plain);
+
+    (void)state;
+    for (unsigned i = 0; i < CHANGES; i++) {
+        AUTO(node_unref_pointer) struct node *changed = node_plain("a", 2, 16384, 2);
+        struct node_use use = none;
+
+        change(changed, &use, i);
+        if (alike(plain, &none, changed, &use))
+            fail_msg("fact %u is not looked at", i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_likeness_of__is_the_same_whatever_nodes_and_devices_are_called),
+        cmocka_unit_test(test_likeness_of__is_another_when_any_fact_is),
+    };
+
+    return cmocka_run_group_tests_name("likeness", tests, NULL, NULL);
+}

@@ -103,9 +103,41 @@ static void change_policy(struct history_of *of)
     of->anew.options = *options;
 }
 
+/* A pod of some priority waits for a node, or for none any more. */
+static void nominate_some_pod(struct history_of *of)
+{
+    const char *pod = pods[chance_below(&of->chance, 8)].name;
+    char node[8];
+
+    snprintf(node, sizeof node, "n%u", chance_below(&of->chance, NODES - 1));
+    api_set_nominated(of->harness, pod, chance_one_in(&of->chance, 3) ? NULL : node);
+}
+
+/* CPU asked for, and what hosts have: only ranks. */
+static void change_host(struct history_of *of)
+{
+    AUTO_FREE char *cpu = xasprintf("%u", 8 + chance_below(&of->chance, 3));
+    char node[8];
+    json_t *allocatable;
+
+    snprintf(node, sizeof node, "n%u", chance_below(&of->chance, NODES - 1));
+    if (json_object_get(of->harness->nodes, node) == NULL)
+        return;
+    allocatable =
+        json_object_get(json_object_get(api_node_json(of->harness, node), "status"), "allocatable");
+    json_object_set_new(allocatable, "cpu", json_string(cpu));
+    watch_node(of->harness, node);
+}
+
 static void something_happens(struct history_of *of)
 {
-    switch (chance_below(&of->chance, 10)) {
+    switch (chance_below(&of->chance, 12)) {
+    case 10:
+        nominate_some_pod(of);
+        break;
+    case 11:
+        change_host(of);
+        break;
     case 0:
     case 1:
         put_random_node(of);
@@ -166,8 +198,12 @@ static void test_recall__answers_as_if_everything_were_decided_anew(void **state
 
         of.anew.recall = NULL;
         of.anew.history = history_new(&test_key);
-        for (size_t i = 0; i < PODS; i++)
-            harness_put_pod(harness, &pods[i]);
+        for (size_t i = 0; i < PODS; i++) {
+            struct pod_spec spec = pods[i];
+
+            spec.priority = 10 * (int)(i % 3);
+            harness_put_pod(harness, &spec);
+        }
         for (unsigned i = 0; i < NODES; i++)
             put_random_node(&of);
         for (unsigned step = 0; step < STEPS; step++) {

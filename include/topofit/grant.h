@@ -88,12 +88,21 @@ struct device_use {
     bool conflicted;          /* its records exceed it or mix modes: no new tenant until cured */
 };
 
-/* What is in use on one node. */
+/*
+ * What is in use on one node. One that is kept with its node has room for its own devices only, so
+ * it is copied with node_use_copy(), never by assignment.
+ */
 struct node_use {
     unsigned device_count; /* equals the node's */
-    struct device_use devices[DEVICE_MAX];
     uint32_t unattributed; /* devices taken by pods whose record cannot tell which */
+    struct device_use devices[DEVICE_MAX];
 };
+
+/* Bytes of the use of so many devices. */
+#define NODE_USE_SIZE(device_count) \
+    (offsetof(struct node_use, devices) + (device_count) * sizeof(struct device_use))
+
+void node_use_copy(const struct node_use *from, struct node_use *out);
 
 /* What a device is to people: the first of these that is true counts. */
 enum device_state {

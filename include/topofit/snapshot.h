@@ -45,7 +45,7 @@ struct node_state {
     struct node *node;
     struct nominees *nominees;     /* one reference; NULL: nobody */
     struct host_amounts host_used; /* by pods with devices and without */
-    struct node_use use;
+    struct node_use use;           /* last: there is no room for more devices than it has */
 };
 
 /*

@@ -430,14 +430,14 @@ struct snapshot *cluster_snapshot(struct cluster *cluster)
     return snapshot_ref(cluster->current);
 }
 
-/* Is it time to follow an order? At the first wish, then after twice as many wishes each time. */
+/* Is it time to follow an order? At the first wish, then after ever more wishes. */
 static bool is_due(struct cluster *cluster)
 {
     if (++cluster->order_wishes < cluster->order_due)
         return false;
     cluster->order_wishes = 0;
     cluster->order_due =
-        cluster->order_due < ORDER_DUE_MAX ? cluster->order_due * 2 + 1 : ORDER_DUE_MAX;
+        cluster->order_due < ORDER_DUE_MAX ? cluster->order_due * 8 + 1 : ORDER_DUE_MAX;
     return true;
 }
 

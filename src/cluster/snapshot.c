@@ -31,15 +31,15 @@ struct node_state *node_state_new(struct node *steal_node, const struct node_use
                                   struct nominees *steal_nominees, struct host_amounts host_used,
                                   uint64_t version)
 {
-    struct node_state *state = xmalloc(sizeof *state);
+    struct node_state *state =
+        xcalloc(1, offsetof(struct node_state, use) + NODE_USE_SIZE(use->device_count));
 
-    *state = (struct node_state){.references = 1,
-                                 .version = version,
-                                 .host_version = version,
-                                 .node = steal_node,
-                                 .use = *use,
-                                 .nominees = steal_nominees,
-                                 .host_used = host_used};
+    state->references = 1;
+    state->version = state->host_version = version;
+    state->node = steal_node;
+    state->nominees = steal_nominees;
+    state->host_used = host_used;
+    node_use_copy(use, &state->use);
     return state;
 }
 

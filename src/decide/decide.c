@@ -196,9 +196,10 @@ static void add_plan(const struct problem *problem, const struct plan *plan, str
 /* Load of the devices of the classes asked for, with the plan in place. */
 static uint16_t load_after(const struct problem *problem, const struct plan *plan)
 {
-    struct node_use after = *problem->use;
+    struct node_use after;
     device_mask counted = 0;
 
+    node_use_copy(problem->use, &after);
     add_plan(problem, plan, &after);
     for (unsigned i = 0; i < problem->node->device_count; i++) {
         for (size_t a = 0; a < problem->request->ask_count; a++) {
@@ -451,6 +452,6 @@ void decide_use_after(const struct node *node, const struct node_use *use,
     struct problem problem = {.node = node, .use = use, .request = request};
 
     draft_prepare(&problem);
-    *out = *use;
+    node_use_copy(use, out);
     add_plan(&problem, plan, out);
 }

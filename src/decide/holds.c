@@ -76,7 +76,7 @@ static void hold(const struct site *site, const struct nominee *nominee,
                  const struct decide_policy *policy, struct gputopo_memo *memo,
                  struct held_devices *held)
 {
-    struct node_use use = nominee->use;
+    struct node_use use;
     struct problem problem = {.node = site->node,
                               .use = &use,
                               .request = &nominee->pod->request,
@@ -86,6 +86,7 @@ static void hold(const struct site *site, const struct nominee *nominee,
     struct verdict verdict;
     struct plan plan;
 
+    node_use_copy(&nominee->use, &use);
     node_use_join(&use, &held->later);
     decide_node(site->node, &use, problem.request, policy, memo, &plan, &verdict);
     if (verdict.reason == REASON_OK)
@@ -105,7 +106,7 @@ bool holds_plan(const struct site *site, const struct pod *pod, const struct dec
             continue;
         if (is_first) {
             out->priority = nominee->pod->priority;
-            out->later = nominee->use;
+            node_use_copy(&nominee->use, &out->later);
         }
         is_first = false;
         hold(site, nominee, policy, memo, out);

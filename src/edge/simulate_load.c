@@ -259,15 +259,17 @@ static int picture(struct cluster *cluster, struct simulation *out, struct error
     out->machines = xcalloc(snapshot->count, sizeof *out->machines);
     for (size_t i = 0; i < snapshot->count; i++) {
         const struct node_state *state = snapshot_state(snapshot, i);
+        struct simulate_machine *machine;
 
         if (state->node->unschedulable)
             continue;
         has_devices = has_devices || state->node->device_count > 0;
-        out->machines[out->machine_count++] = (struct simulate_machine){
+        machine = &out->machines[out->machine_count++];
+        *machine = (struct simulate_machine){
             .node = node_ref(state->node),
-            .use = state->use,
             .cpu_milli = left_of(state->node->host.cpu_milli, state->host_used.cpu_milli),
             .memory_mib = left_of(state->node->host.memory_mib, state->host_used.memory_mib)};
+        node_use_copy(&state->use, &machine->use);
     }
     if (!has_devices)
         return error_set(err, ERR_INVALID,

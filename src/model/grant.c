@@ -213,6 +213,11 @@ const char *device_state_name(enum device_state state)
     return names[state];
 }
 
+void node_use_copy(const struct node_use *from, struct node_use *out)
+{
+    memcpy(out, from, NODE_USE_SIZE(from->device_count));
+}
+
 /* --- sums on a node -------------------------------------------------------------------------- */
 
 static bool exceeds(const struct device_use *use, const struct device *device)

@@ -133,12 +133,13 @@ static void reference_node(const struct harness *harness, const struct node_stat
 {
     const struct ask *ask = &request->asks[0];
     struct plan plan = {.tier = TIER_UNKNOWN, .quality_0_100 = 100};
-    struct node_use after = state->use;
+    struct node_use after;
     struct waste_models models = {0};
     struct worth worth;
     const struct fit_question question = {state->node, &state->use, request, ask};
     struct fit fit = gpufit_candidates(&question, NULL, &out->verdict);
 
+    node_use_copy(&state->use, &after);
     out->ranked = (struct ranked_node){.name = state->node->name};
     if (out->verdict.reason != REASON_OK)
         return;

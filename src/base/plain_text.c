@@ -56,6 +56,12 @@ size_t common_span(const char *a, const char *b, size_t length)
         if (differ != 0)
             break;
     }
+    for (; length - at >= WORD; at += WORD) {
+        uint64_t differ = load(a + at) ^ load(b + at);
+
+        if (differ != 0)
+            return at + (size_t)__builtin_ctzll(differ) / 8;
+    }
     while (at < length && a[at] == b[at])
         at++;
     return at;

@@ -397,7 +397,7 @@ void ask_prioritize(struct harness *harness, const char *pod, const char *nodes)
         winners += json_integer_value(score) == 10;
     }
     assert_int_equal(json_array_size(harness->parsed), i);
-    assert_true(winners <= 1);
+    assert_true(winners <= 1 || harness->extender.options.policy.scores == RANK_GRADED);
 }
 
 int score_of(const struct harness *harness, const char *node)

@@ -157,16 +157,35 @@ static void test_f44__pods_without_devices_pass_everywhere_with_equal_scores(voi
     static const char *const nodes[] = {"n1", "n2", "n3", "n4"};
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
-        for (unsigned form = 0; form < 2; form++) {
-            AUTO(harness_free) struct harness *harness = f44_new();
+    for (size_t i = 0; i < ARRAY_LEN(pods) * 2 * PACKING_POLICY_COUNT; i++) {
+        const char *pod = pods[i % 2];
+        AUTO(harness_free) struct harness *harness = f44_new();
 
-            harness->sends_nodes = form == 1;
-            expect_kept(harness, pods[i], F44_NODES, F44_NODES);
-            ask_prioritize(harness, pods[i], F44_NODES);
+        harness->sends_nodes = i / 2 % 2 == 1;
+        harness->extender.options.policy.packing = (enum packing_policy)(i / 4);
+        expect_kept(harness, pod, F44_NODES, F44_NODES);
+        for (unsigned scores = RANK_WINNER; scores <= RANK_GRADED; scores++) {
+            harness->extender.options.policy.scores = (enum rank_scores)scores;
+            ask_prioritize(harness, pod, F44_NODES);
             for (size_t k = 1; k < ARRAY_LEN(nodes); k++)
                 assert_int_equal(score_of(harness, nodes[k]), score_of(harness, nodes[0]));
         }
+    }
+}
+
+/* Which nodes fit, and what eviction could cure, is no matter of what is preferred. */
+static void test_f44__the_packing_policy_changes_no_refusal(void **state)
+{
+    AUTO(harness_free) struct harness *harness = f44_new();
+    AUTO_FREE char *first = NULL;
+
+    (void)state;
+    ask_filter(harness, "a", F44_NODES);
+    first = xstrdup(harness->answer);
+    for (unsigned i = 0; i < PACKING_POLICY_COUNT; i++) {
+        harness->extender.options.policy.packing = (enum packing_policy)i;
+        ask_filter(harness, "a", F44_NODES);
+        assert_string_equal(harness->answer, first);
     }
 }
 
@@ -210,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_f44__only_what_eviction_can_cure_is_in_FailedNodes),
         cmocka_unit_test(test_f44__one_idle_and_one_busy_device_are_curable_too),
         cmocka_unit_test(test_f44__pods_without_devices_pass_everywhere_with_equal_scores),
+        cmocka_unit_test(test_f44__the_packing_policy_changes_no_refusal),
         cmocka_unit_test(
             test_f44__bind_of_a_pod_without_devices_writes_no_record_and_books_nothing),
         cmocka_unit_test(test_f44__a_node_nobody_knows_is_refused_and_only_names_asked_come_back),

@@ -19,6 +19,7 @@ static const struct {
     {PACKING_SPREAD, TOPOLOGY_OFF},
     {PACKING_TOPOLOGY_FIRST, TOPOLOGY_SOFT},
     {PACKING_TOPOLOGY_FIRST, TOPOLOGY_HARD},
+    {PACKING_TOPOLOGY_FIRST, TOPOLOGY_OFF},
 };
 
 static void apply(struct harness *harness, size_t setting)
@@ -97,6 +98,25 @@ static void test_f46__one_whole_score_from_0_to_10_for_each_node(void **state)
     }
 }
 
+/* What the scores of the last answer are to be under a setting, whoever wins. */
+static void expect_monotone(const struct harness *harness, size_t setting)
+{
+    bool spreads = settings[setting].packing == PACKING_SPREAD;
+    unsigned seen = 0;
+
+    for (unsigned i = 0; i < NODES; i++) {
+        seen |= 1u << score_at(harness, i);
+        for (unsigned k = 0; k < NODES; k++) {
+            bool wants_i =
+                spreads ? busy_devices(i) < busy_devices(k) : busy_devices(i) > busy_devices(k);
+
+            if (busy_devices(i) < CARDS && busy_devices(k) < CARDS && wants_i)
+                assert_true(score_at(harness, i) >= score_at(harness, k));
+        }
+    }
+    assert_true(mask_count(seen) >= 3);
+}
+
 static void test_f46__scores_follow_the_packing_policy_and_are_not_all_alike(void **state)
 {
     AUTO(buf_clear) struct buf names;
@@ -104,22 +124,46 @@ static void test_f46__scores_follow_the_packing_policy_and_are_not_all_alike(voi
 
     (void)state;
     for (size_t s = 0; s < ARRAY_LEN(settings); s++) {
-        unsigned seen = 0;
+        apply(harness, s);
+        ask_prioritize(harness, "a", buf_text(&names));
+        expect_monotone(harness, s);
+    }
+}
+
+static void test_f46__a_pods_own_policy_is_as_good_as_a_configured_one(void **state)
+{
+    AUTO(buf_clear) struct buf names;
+    AUTO(harness_free) struct harness *harness = f46_new(&names);
+
+    (void)state;
+    for (size_t s = 0; s < ARRAY_LEN(settings); s++) {
+        AUTO_FREE char *configured = NULL;
 
         apply(harness, s);
         ask_prioritize(harness, "a", buf_text(&names));
-        for (unsigned i = 0; i < NODES; i++) {
-            seen |= 1u << score_at(harness, i);
-            for (unsigned k = 0; k < NODES; k++) {
-                bool wants_i = settings[s].packing != PACKING_SPREAD
-                                   ? busy_devices(i) > busy_devices(k)
-                                   : busy_devices(i) < busy_devices(k);
+        configured = xstrdup(harness->answer);
+        harness->extender.options.policy.packing =
+            settings[s].packing == PACKING_SPREAD ? PACKING_PACK : PACKING_SPREAD;
+        api_pod(
+            harness, "own", "gpu 1, mem 1000",
+            .annotations = {"topofit.io/packing-policy", packing_policy_name(settings[s].packing)});
+        ask_prioritize(harness, "own", buf_text(&names));
+        assert_string_equal(harness->answer, configured);
+    }
+}
 
-                if (busy_devices(i) < CARDS && busy_devices(k) < CARDS && wants_i)
-                    assert_true(score_at(harness, i) >= score_at(harness, k));
-            }
-        }
-        assert_true(mask_count(seen) >= 3);
+static void test_f46__graded_scores_are_in_range_and_follow_the_policy_too(void **state)
+{
+    AUTO(buf_clear) struct buf names;
+    AUTO(harness_free) struct harness *harness = f46_new(&names);
+
+    (void)state;
+    harness->extender.options.policy.scores = RANK_GRADED;
+    for (size_t s = 0; s < ARRAY_LEN(settings); s++) {
+        apply(harness, s);
+        ask_prioritize(harness, "a", buf_text(&names));
+        expect_plain_integers(harness->answer);
+        expect_monotone(harness, s);
     }
 }
 
@@ -184,9 +228,12 @@ static void test_f46__pods_without_devices_get_equal_scores(void **state)
     AUTO(harness_free) struct harness *harness = f46_new(&names);
 
     (void)state;
-    ask_prioritize(harness, "cpu", buf_text(&names));
-    for (unsigned i = 1; i < NODES; i++)
-        assert_int_equal(score_at(harness, i), score_at(harness, 0));
+    for (size_t s = 0; s < ARRAY_LEN(settings); s++) {
+        apply(harness, s);
+        ask_prioritize(harness, "cpu", buf_text(&names));
+        for (unsigned i = 1; i < NODES; i++)
+            assert_int_equal(score_at(harness, i), score_at(harness, 0));
+    }
 }
 
 int main(void)
@@ -194,6 +241,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f46__one_whole_score_from_0_to_10_for_each_node),
         cmocka_unit_test(test_f46__scores_follow_the_packing_policy_and_are_not_all_alike),
+        cmocka_unit_test(test_f46__a_pods_own_policy_is_as_good_as_a_configured_one),
+        cmocka_unit_test(test_f46__graded_scores_are_in_range_and_follow_the_policy_too),
         cmocka_unit_test(test_f46__a_node_that_fits_scores_above_one_that_does_not),
         cmocka_unit_test(test_f46__no_nodes_give_an_empty_list),
         cmocka_unit_test(test_f46__the_same_input_gives_the_same_output),

@@ -239,20 +239,57 @@ static void test_f16__load_decides_for_one_device(void **state)
     }
 }
 
-static void test_f16__ties_go_to_the_lowest_index_every_time(void **state)
+/* Configured for all pods, or asked for by one where another policy is configured. */
+static void test_f16__load_decides_under_each_packing_policy(void **state)
 {
-    static const enum device_order policies[] = {DEVICES_BINPACK, DEVICES_SPREAD};
+    static const struct {
+        enum packing_policy policy;
+        const char *node, *wants;
+        unsigned device;
+    } cases[] = {
+        {PACKING_PACK, "n1", "gpu 1, mem 1000", 0},
+        {PACKING_PACK, "n1", "gpu 1, mem 3000", 1},
+        {PACKING_PACK, "n2", "gpu 1, mem 1000", 1},
+        {PACKING_SPREAD, "n1", "gpu 1, mem 1000", 3},
+        {PACKING_SPREAD, "n1", "gpu 1, mem 3000", 3},
+        {PACKING_SPREAD, "n2", "gpu 1, mem 1000", 0},
+        {PACKING_TOPOLOGY_FIRST, "n1", "gpu 1, mem 1000", 0},
+        {PACKING_TOPOLOGY_FIRST, "n1", "gpu 1, mem 3000", 1},
+        {PACKING_TOPOLOGY_FIRST, "n2", "gpu 1, mem 1000", 1},
+    };
 
     (void)state;
-    for (size_t k = 0; k < ARRAY_LEN(policies); k++) {
-        for (unsigned round = 0; round < 20; round++) {
-            AUTO(harness_free) struct harness *harness = harness_new();
+    for (size_t i = 0; i < ARRAY_LEN(cases) * 2; i++) {
+        const enum packing_policy policy = cases[i / 2].policy;
+        const bool asks = i % 2 == 1;
+        AUTO(harness_free) struct harness *harness = f16_new(DEVICES_AUTO);
 
-            harness->extender.options.policy.device_order = policies[k];
-            api_node(harness, "n1", 4, 20000);
-            api_pod(harness, "a", "gpu 1, mem 1000");
-            place(harness, "a", "n1");
-            assert_int_equal(device_of(harness, "a"), 0);
+        harness->extender.options.policy.packing = !asks                      ? policy
+                                                   : policy == PACKING_SPREAD ? PACKING_PACK
+                                                                              : PACKING_SPREAD;
+        api_pod(harness, "a", cases[i / 2].wants,
+                .annotations = {asks ? "topofit.io/packing-policy" : "example.com/nothing",
+                                packing_policy_name(policy)});
+        place(harness, "a", cases[i / 2].node);
+        assert_int_equal(device_of(harness, "a"), cases[i / 2].device);
+    }
+}
+
+static void test_f16__ties_go_to_the_lowest_index_every_time(void **state)
+{
+    (void)state;
+    for (unsigned policy = 0; policy < PACKING_POLICY_COUNT; policy++) {
+        for (unsigned order = DEVICES_AUTO; order <= DEVICES_SPREAD; order++) {
+            for (unsigned round = 0; round < 5; round++) {
+                AUTO(harness_free) struct harness *harness = harness_new();
+
+                harness->extender.options.policy.packing = (enum packing_policy)policy;
+                harness->extender.options.policy.device_order = (enum device_order)order;
+                api_node(harness, "n1", 4, 20000);
+                api_pod(harness, "a", "gpu 1, mem 1000");
+                place(harness, "a", "n1");
+                assert_int_equal(device_of(harness, "a"), 0);
+            }
         }
     }
 }
@@ -409,6 +446,7 @@ int main(void)
         cmocka_unit_test(
             test_f14__every_request_on_every_free_subset_gets_exactly_as_many_free_devices),
         cmocka_unit_test(test_f16__load_decides_for_one_device),
+        cmocka_unit_test(test_f16__load_decides_under_each_packing_policy),
         cmocka_unit_test(test_f16__ties_go_to_the_lowest_index_every_time),
         cmocka_unit_test(test_f17__nodes_with_odd_link_lists_stay_usable),
         cmocka_unit_test(test_f17__a_link_told_by_one_end_counts_and_a_missing_one_is_the_slowest),

@@ -28,6 +28,9 @@ enum criterion {
 /* "tier", "links", ... for people. Static storage. */
 const char *criterion_name(enum criterion criterion);
 
+/* The criteria of a policy, in the order they count. Static storage. */
+const enum criterion *worth_order(enum packing_policy policy, unsigned *count);
+
 /* A value for each criterion; more is better. */
 struct worth {
     uint32_t of[CRITERION_COUNT];
@@ -56,6 +59,17 @@ void worth_charge(struct worth *worth, double waste_milli);
  * Only worths of the same pod and policy can be compared.
  */
 uint64_t worth_merit(const struct worth *worth, enum packing_policy policy);
+
+/* What a merit was made of: the criteria of the policy have their values, all others 0. */
+void worth_of_merit(uint64_t merit, enum packing_policy policy, struct worth *out);
+
+/*
+ * A criterion as it was measured, for people; less is better, but for links: the tier; links in
+ * percent; groups as gputopo_groups_lost() or gputopo_linked_groups() gives them; waste in
+ * thousandths of a device; 1 when an idle device is broken; what is left in thousandths of a
+ * device; what is in use in thousandths of all devices.
+ */
+double worth_value(const struct worth *worth, enum criterion criterion);
 
 /*
  * The merit of a node for a pod without devices: it should stay away from hosts whose devices wait

@@ -50,6 +50,12 @@ const char *criterion_name(enum criterion criterion)
     return criteria[criterion].name;
 }
 
+const enum criterion *worth_order(enum packing_policy policy, unsigned *count)
+{
+    *count = policies[policy].count;
+    return policies[policy].order;
+}
+
 static uint32_t most_of(enum criterion criterion)
 {
     return (UINT32_C(1) << criteria[criterion].bits) - 1;
@@ -146,6 +152,38 @@ uint64_t worth_merit(const struct worth *worth, enum packing_policy policy)
         merit = merit << criteria[criterion].bits | worth->of[criterion];
     }
     return merit;
+}
+
+void worth_of_merit(uint64_t merit, enum packing_policy policy, struct worth *out)
+{
+    *out = (struct worth){0};
+    for (unsigned i = policies[policy].count; i > 0; i--) {
+        enum criterion criterion = policies[policy].order[i - 1];
+
+        out->of[criterion] = (uint32_t)(merit & most_of(criterion));
+        merit >>= criteria[criterion].bits;
+    }
+}
+
+double worth_value(const struct worth *worth, enum criterion criterion)
+{
+    double less = (double)most_of(criterion) - worth->of[criterion];
+
+    switch (criterion) {
+    case CRITERION_TIER:
+    case CRITERION_LINKED_GROUPS:
+    case CRITERION_GROUPS:
+    case CRITERION_BROKEN:
+    case CRITERION_EMPTY:
+        return less;
+    case CRITERION_QUALITY:
+        return worth->of[criterion];
+    case CRITERION_WASTE:
+        return ((double)NO_DIFFERENCE - worth->of[criterion]) / STEPS_PER_MILLI;
+    case CRITERION_FULL:
+        return less * LEFTOVER_STEP;
+    }
+    return 0;
 }
 
 uint64_t worth_merit_without_devices(const struct node *node, const struct node_use *use,

@@ -82,6 +82,38 @@ static void test_worth_merit__the_first_criterion_that_differs_decides(void **st
     }
 }
 
+static void test_worth_order__is_what_merits_go_by(void **state)
+{
+    (void)state;
+    for (unsigned p = 0; p < PACKING_POLICY_COUNT; p++) {
+        unsigned count;
+        const enum criterion *order = worth_order((enum packing_policy)p, &count);
+
+        assert_int_equal(count, orders[p].count);
+        assert_memory_equal(order, orders[p].order, count * sizeof *order);
+    }
+}
+
+static void test_worth_of_merit__takes_a_merit_apart(void **state)
+{
+    struct worth worth = {0};
+    uint64_t chance = 9;
+
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        vary(&chance, &worth);
+        for (unsigned p = 0; p < PACKING_POLICY_COUNT; p++) {
+            enum packing_policy policy = (enum packing_policy)p;
+            struct worth apart;
+
+            worth_of_merit(worth_merit(&worth, policy), policy, &apart);
+            for (unsigned i = 0; i < orders[p].count; i++)
+                assert_int_equal(apart.of[orders[p].order[i]], worth.of[orders[p].order[i]]);
+            assert_true(worth_merit(&apart, policy) == worth_merit(&worth, policy));
+        }
+    }
+}
+
 /* --- what a plan is worth -------------------------------------------------------------------- */
 
 /* A pod to be placed on a node. */
@@ -288,6 +320,38 @@ static void test_worth_charge__costs_lower_the_waste_criterion_and_nothing_else(
     assert_int_equal(charged.of[CRITERION_WASTE], most[CRITERION_WASTE]);
 }
 
+static void assert_value(const struct worth *worth, enum criterion criterion, double want)
+{
+    double value = worth_value(worth, criterion);
+
+    if (value < want - 0.001 || value > want + 0.001)
+        fail_msg("%s is %f, not %f", criterion_name(criterion), value, want);
+}
+
+/* Three of eight A100s of 64 CPUs: 40 CPUs are in use, the pod takes 8. */
+static void test_worth_value__is_what_was_measured(void **state)
+{
+    AUTO(placing_clear)
+    struct placing placing = placing_of(node_8gpu_nvswitch("n"), (struct wish){.count = 3});
+    struct worth worth;
+
+    (void)state;
+    placing.node->host.cpu_milli = 64000;
+    placing.host_used.cpu_milli = 40000;
+    placing.host.cpu_milli = 8000;
+    worth = worth_on(&placing);
+    assert_value(&worth, CRITERION_TIER, TIER_INTERCONNECT);
+    assert_value(&worth, CRITERION_QUALITY, 100);
+    assert_value(&worth, CRITERION_LINKED_GROUPS, 0112); /* of 8, of 4, of 2 */
+    assert_value(&worth, CRITERION_GROUPS, 0111122);
+    assert_value(&worth, CRITERION_WASTE, 0);
+    assert_value(&worth, CRITERION_BROKEN, 0);
+    assert_value(&worth, CRITERION_FULL, 5984); /* 5 GPUs and a sixteenth of 16 CPUs, in steps */
+    assert_value(&worth, CRITERION_EMPTY, 375);
+    worth_charge(&worth, 2.2);
+    assert_value(&worth, CRITERION_WASTE, 2.2);
+}
+
 /* --- pods without devices -------------------------------------------------------------------- */
 
 static const struct host_amounts one_cpu = {1000, 0};
@@ -405,6 +469,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worth_merit__the_first_criterion_that_differs_decides),
+        cmocka_unit_test(test_worth_order__is_what_merits_go_by),
+        cmocka_unit_test(test_worth_of_merit__takes_a_merit_apart),
         cmocka_unit_test(test_worth_of__says_how_much_of_the_devices_is_taken),
         cmocka_unit_test(test_worth_of__where_exactly_the_wanted_group_is_free_is_better),
         cmocka_unit_test(test_worth_of__groups_of_one_socket_count_for_topology_first_only),
@@ -414,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_worth_of__with_a_mix_what_stays_useful_comes_before_what_is_fuller),
         cmocka_unit_test(test_worth_of__absurd_amounts_of_cpu_stay_within_the_range),
         cmocka_unit_test(test_worth_charge__costs_lower_the_waste_criterion_and_nothing_else),
+        cmocka_unit_test(test_worth_value__is_what_was_measured),
         cmocka_unit_test(test_worth_merit_without_devices__stays_away_from_hosts_of_idle_devices),
         cmocka_unit_test(
             test_worth_merit_without_devices__beside_alike_devices_the_fuller_host_wins),

@@ -14,6 +14,12 @@
 #include "topofit/kube_object.h"
 #include "topofit/views.h"
 
+/* What the table has for each node. A document has both. */
+enum explain_columns {
+    EXPLAIN_ANSWERS = 0, /* the worst link, and why not */
+    EXPLAIN_CRITERIA,    /* what it is worth by each criterion of the pod's packing policy */
+};
+
 /*
  * Explain one pod: nodes that could take it, best first, with the devices it would get; then the
  * others with the reason.
@@ -23,6 +29,6 @@
  * return    how many nodes could take it.
  */
 size_t explain_pod(struct extender *extender, const struct kube_pod *pod, struct moment now,
-                   enum view_format format, struct buf *out);
+                   enum view_format format, enum explain_columns columns, struct buf *out);
 
 #endif

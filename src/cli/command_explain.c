@@ -7,6 +7,7 @@
 #include "topofit/embedded.h"
 #include "topofit/explain.h"
 #include "topofit/mem.h"
+#include "topofit/pod_mix_file.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ static const char help[] =
     "  --cluster FILE   nodes and pods: the output of 'kubectl get nodes,pods -A -o yaml'\n"
     "  --config FILE    configuration (YAML)\n"
     "  -o, --output FORMAT  text (default) or json\n"
+    "  --criteria       what each node is worth, by what decides between them\n"
     "  -h, --help       this text\n"
     "\n"
     "Ends with 0 when a node fits, 1 when none does.\n"
@@ -34,16 +36,18 @@ static const char help[] =
 struct arguments {
     const char *pod, *cluster, *config;
     enum view_format format;
+    enum explain_columns columns;
     bool help;
 };
 
 static int parse(const struct command *command, int argc, char **argv, struct arguments *out)
 {
-    enum { CLUSTER = 256, CONFIG };
+    enum { CLUSTER = 256, CONFIG, CRITERIA };
     static const struct option options[] = {{"file", required_argument, NULL, 'f'},
                                             {"output", required_argument, NULL, 'o'},
                                             {"cluster", required_argument, NULL, CLUSTER},
                                             {"config", required_argument, NULL, CONFIG},
+                                            {"criteria", no_argument, NULL, CRITERIA},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     int option;
@@ -59,6 +63,9 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
             break;
         case CONFIG:
             out->config = optarg;
+            break;
+        case CRITERIA:
+            out->columns = EXPLAIN_CRITERIA;
             break;
         case 'o':
             if (strcmp(optarg, "json") != 0 && strcmp(optarg, "text") != 0)
@@ -124,14 +131,21 @@ static int read_cluster(const char *path, struct cluster *cluster,
     return 0;
 }
 
-static int read_policy(const char *path, struct decide_policy *out, struct error *err)
+/* What of the configuration counts: the policy, and the mix of pods if it is given. */
+static int read_config(const char *path, struct extender *extender, struct error *err)
 {
     AUTO(config_clear) struct config config;
+    struct pod_mix *mix;
 
     config_defaults(&config);
     if (path != NULL && command_load_config(&config, path, err) < 0)
         return error_pass(err);
-    *out = config_policy(&config);
+    extender->options.policy = config_policy(&config);
+    if (config.packing_workload_file[0] == '\0')
+        return 0;
+    if (pod_mix_file_read(config.packing_workload_file, extender->classes, &mix, err) < 0)
+        return error_wrap(err, "packing.workloadFile");
+    cluster_set_pod_mix(extender->cluster, mix);
     return 0;
 }
 
@@ -143,13 +157,13 @@ static int explain(const struct arguments *arguments, struct extender *extender,
     size_t kept;
 
     kube_object_init(&pod.object, KUBE_POD);
-    if (read_policy(arguments->config, &extender->options.policy, err) < 0 ||
+    if (read_config(arguments->config, extender, err) < 0 ||
         read_cluster(arguments->cluster, extender->cluster, extender->classes, err) < 0 ||
         read_pod(arguments->pod, &pod, err) < 0) {
         kube_object_clear(&pod.object);
         return command_fail(err);
     }
-    kept = explain_pod(extender, &pod.object.pod, now, arguments->format, &out);
+    kept = explain_pod(extender, &pod.object.pod, now, arguments->format, arguments->columns, &out);
     fputs(buf_text(&out), stdout);
     kube_object_clear(&pod.object);
     return kept > 0 ? EXIT_YES : EXIT_NO;

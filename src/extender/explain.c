@@ -3,6 +3,7 @@
 #include "topofit/explain.h"
 
 #include "call.h"
+#include "criteria_columns.h"
 #include "views.h"
 #include "topofit/dialect.h"
 #include "topofit/mem.h"
@@ -28,7 +29,8 @@ struct row {
 struct explanation {
     struct pod *pod;
     struct snapshot *snapshot;
-    struct row *rows; /* [snapshot->count] best first */
+    struct row *rows;            /* [snapshot->count] best first */
+    enum packing_policy packing; /* the pod's */
     struct ranking *ranking;
     size_t kept;
 };
@@ -143,6 +145,14 @@ static void describe_reason(const struct explanation *explanation, const struct 
         verdict_describe(&row->verdict, row->state->node, text, size);
 }
 
+static void add_score(const struct row *row, struct table *table)
+{
+    if (row->kept)
+        table_addf(table, "%d", row->ranked.score_0_10);
+    else
+        table_add(table, "");
+}
+
 static void write_table(const struct explanation *explanation, struct buf *out)
 {
     static const char *const headers[] = {"NODE", "SCORE", "GPUS", "TIER", "ANSWER", "DETAIL"};
@@ -156,10 +166,7 @@ static void write_table(const struct explanation *explanation, struct buf *out)
         describe_devices(row, &devices);
         describe_reason(explanation, row, detail, sizeof detail);
         table_add(table, row->ranked.name);
-        if (row->kept)
-            table_addf(table, "%d", row->ranked.score_0_10);
-        else
-            table_add(table, "");
+        add_score(row, table);
         table_add(table, buf_text(&devices));
         table_add(table, row->kept ? tier_name(row->tier) : "");
         table_add(table, row->kept ? "fits" : reason_name(row->verdict.reason));
@@ -168,13 +175,96 @@ static void write_table(const struct explanation *explanation, struct buf *out)
     table_write(table, out);
 }
 
-static void write_text(const struct explanation *explanation, struct buf *out)
+/* --- by criteria ------------------------------------------------------------------------------ */
+
+#define COLUMNS_BEFORE 2 /* NODE, SCORE */
+#define COLUMNS_MAX (COLUMNS_BEFORE + CRITERION_COUNT + 2)
+
+static size_t fill_headers(const struct explanation *explanation, const char *headers[COLUMNS_MAX])
 {
-    if (explanation->snapshot->count == 0) {
-        buf_add_text(out, "there is no node to put the pod on\n");
-        return;
+    unsigned count;
+    const enum criterion *order = worth_order(explanation->packing, &count);
+    size_t columns = 0;
+
+    headers[columns++] = "NODE";
+    headers[columns++] = "SCORE";
+    for (unsigned i = 0; i < count; i++)
+        headers[columns++] = criterion_header(order[i]);
+    headers[columns++] = "GPUS";
+    headers[columns++] = "ANSWER";
+    return columns;
+}
+
+static void add_criteria(const struct explanation *explanation, const struct row *row,
+                         struct table *table)
+{
+    unsigned count;
+    const enum criterion *order = worth_order(explanation->packing, &count);
+    struct worth worth;
+
+    worth_of_merit(row->ranked.merit, explanation->packing, &worth);
+    for (unsigned i = 0; i < count; i++) {
+        char text[CRITERION_TEXT_MAX];
+
+        criterion_describe(&worth, order[i], text);
+        table_add(table, row->kept ? text : "");
     }
-    write_table(explanation, out);
+}
+
+static void write_criteria_table(const struct explanation *explanation, struct buf *out)
+{
+    const char *headers[COLUMNS_MAX];
+    size_t columns = fill_headers(explanation, headers);
+    AUTO(table_free_pointer) struct table *table = table_new(headers, columns);
+
+    for (size_t i = 0; i < explanation->snapshot->count; i++) {
+        const struct row *row = &explanation->rows[i];
+        AUTO(buf_clear) struct buf devices = buf_with_max(DETAIL_MAX);
+
+        describe_devices(row, &devices);
+        table_add(table, row->ranked.name);
+        add_score(row, table);
+        add_criteria(explanation, row, table);
+        table_add(table, buf_text(&devices));
+        table_add(table, row->kept ? "fits" : reason_name(row->verdict.reason));
+    }
+    table_write(table, out);
+    buf_addf(out,
+             "\n%s: the first column from the left in which nodes differ decides, then the name.\n"
+             "Of LINKS more is better, of all others less.\n",
+             packing_policy_name(explanation->packing));
+}
+
+static void write_text(const struct explanation *explanation, enum explain_columns columns,
+                       struct buf *out)
+{
+    if (explanation->snapshot->count == 0)
+        buf_add_text(out, "there is no node to put the pod on\n");
+    else if (columns == EXPLAIN_CRITERIA)
+        write_criteria_table(explanation, out);
+    else
+        write_table(explanation, out);
+}
+
+/* --- as JSON ---------------------------------------------------------------------------------- */
+
+/* In the order they count. */
+static json_t *criteria_view(const struct explanation *explanation, const struct row *row)
+{
+    unsigned count;
+    const enum criterion *order = worth_order(explanation->packing, &count);
+    json_t *items = json_array();
+    struct worth worth;
+
+    worth_of_merit(row->ranked.merit, explanation->packing, &worth);
+    for (unsigned i = 0; i < count; i++) {
+        char text[CRITERION_TEXT_MAX];
+
+        criterion_describe(&worth, order[i], text);
+        json_array_append_new(
+            items, json_pack("{s:s,s:s}", "name", criterion_name(order[i]), "value", text));
+    }
+    return items;
 }
 
 static json_t *row_view(const struct explanation *explanation, const struct row *row)
@@ -203,6 +293,7 @@ static json_t *row_view(const struct explanation *explanation, const struct row 
     json_object_set_new(item, "score", json_integer(row->ranked.score_0_10));
     json_object_set_new(item, "tier", json_integer((json_int_t)row->tier));
     json_object_set_new(item, "linkQuality", json_integer(row->quality_0_100));
+    json_object_set_new(item, "criteria", criteria_view(explanation, row));
     json_object_set_new(item, "containers", containers);
     return item;
 }
@@ -233,6 +324,7 @@ static void write_json(const struct explanation *explanation, struct moment now,
     json_t *document = view_document("Explanation", now);
     json_t *nodes = json_array();
 
+    json_object_set_new(document, "policy", json_string(packing_policy_name(explanation->packing)));
     for (size_t i = 0; i < explanation->snapshot->count; i++)
         json_array_append_new(nodes, row_view(explanation, &explanation->rows[i]));
     json_object_set_new(document, "nodes", nodes);
@@ -240,7 +332,7 @@ static void write_json(const struct explanation *explanation, struct moment now,
 }
 
 size_t explain_pod(struct extender *extender, const struct kube_pod *pod, struct moment now,
-                   enum view_format format, struct buf *out)
+                   enum view_format format, enum explain_columns columns, struct buf *out)
 {
     AUTO(explanation_clear)
     struct explanation explanation = {
@@ -252,9 +344,10 @@ size_t explain_pod(struct extender *extender, const struct kube_pod *pod, struct
         write_any_node(&explanation, now, format, out);
         return explanation.snapshot->count;
     }
+    explanation.packing = decide_packing(&extender->options.policy, &explanation.pod->request);
     fill(extender, &explanation);
     if (format == VIEW_TEXT)
-        write_text(&explanation, out);
+        write_text(&explanation, columns, out);
     else
         write_json(&explanation, now, out);
     return explanation.kept;

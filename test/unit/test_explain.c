@@ -5,8 +5,8 @@
 #include "topofit/kube_json.h"
 
 /* Explain a pod of the harness. Free the text. */
-static char *explain(struct harness *harness, const char *pod, enum view_format format,
-                     size_t *kept)
+static char *explain_columns(struct harness *harness, const char *pod, enum view_format format,
+                             enum explain_columns columns, size_t *kept)
 {
     AUTO(buf_clear) struct buf out = buf_with_max(1 << 20);
     AUTO(kube_object_clear) struct kube_object object;
@@ -15,8 +15,14 @@ static char *explain(struct harness *harness, const char *pod, enum view_format 
 
     kube_object_init(&object, KUBE_POD);
     assert_ok(kube_json_read_object(KUBE_POD, json, strlen(json), &object, &err), &err);
-    *kept = explain_pod(&harness->extender, &object.pod, (struct moment){0}, format, &out);
+    *kept = explain_pod(&harness->extender, &object.pod, (struct moment){0}, format, columns, &out);
     return buf_steal(&out);
+}
+
+static char *explain(struct harness *harness, const char *pod, enum view_format format,
+                     size_t *kept)
+{
+    return explain_columns(harness, pod, format, EXPLAIN_ANSWERS, kept);
 }
 
 static struct harness *four_nodes(void)
@@ -129,6 +135,83 @@ static void test_explain_pod__a_pod_without_devices_fits_everywhere_in_both_form
     json_decref(view);
 }
 
+/* linked: one pair and two singles; slow: four singles; the hosts have 96 CPUs. */
+static void test_explain_pod__criteria_show_what_decides_between_nodes(void **state)
+{
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    AUTO_FREE char *text = NULL;
+    size_t kept;
+
+    (void)state;
+    api_pod(harness, "pair", "gpu 2, cpu 16");
+    text = explain_columns(harness, "pair", VIEW_TEXT, EXPLAIN_CRITERIA, &kept);
+    assert_int_equal(kept, 2);
+    assert_contains(text, "NODE    SCORE  TIER  LINKS  LINKED GROUPS  WASTE  BROKEN  LEFT   GPUS  "
+                          "ANSWER\n"
+                          "linked  10     0     100%   0,0,1          0.00   0       6.976  1,3   "
+                          "fits\n"
+                          "slow    1      2     100%   0,0,0          0.00   0       6.976  0,1   "
+                          "fits\n"
+                          "plain   -      -     -      -              -      -       -      -     "
+                          "NoInventory\n");
+    assert_contains(text, "\npack: the first column from the left in which nodes differ decides");
+}
+
+static void test_explain_pod__criteria_are_those_of_the_pods_policy_in_its_order(void **state)
+{
+    static const char *const headers[PACKING_POLICY_COUNT] = {
+        [PACKING_PACK] = " TIER LINKS LINKED GROUPS WASTE BROKEN LEFT GPUS",
+        [PACKING_SPREAD] = " TIER LINKS IN USE GPUS",
+        [PACKING_TOPOLOGY_FIRST] = " TIER LINKS GROUPS WASTE BROKEN LEFT GPUS"};
+    AUTO(harness_free) struct harness *harness = four_nodes();
+
+    (void)state;
+    for (unsigned i = 0; i < PACKING_POLICY_COUNT; i++) {
+        const char *policy = packing_policy_name((enum packing_policy)i);
+        AUTO_FREE char *text = NULL;
+        char line[256];
+        size_t kept, length = 0;
+
+        api_pod(harness, "own", "gpu 1", .annotations = {"topofit.io/packing-policy", policy});
+        text = explain_columns(harness, "own", VIEW_TEXT, EXPLAIN_CRITERIA, &kept);
+        for (const char *at = text; *at != '\n' && length < sizeof line - 1; at++) {
+            if (*at != ' ' || length == 0 || line[length - 1] != ' ')
+                line[length++] = *at;
+        }
+        line[length] = '\0';
+        assert_contains(line, headers[i]);
+        assert_contains(text, policy);
+    }
+}
+
+static void test_explain_pod__a_document_has_the_policy_and_its_criteria(void **state)
+{
+    static const char *const want[][2] = {
+        {"tier", "0"},     {"links", "100%"}, {"groups", "0/0,0/0,1/1"},
+        {"waste", "0.00"}, {"broken", "0"},   {"full", "8.000"}};
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    AUTO_FREE char *text = NULL;
+    const json_t *criteria;
+    json_t *view;
+    size_t kept;
+
+    (void)state;
+    api_pod(harness, "pair", "gpu 2");
+    harness->extender.options.policy.packing = PACKING_TOPOLOGY_FIRST;
+    text = explain(harness, "pair", VIEW_JSON, &kept);
+    view = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_string_equal(json_string_value(json_object_get(view, "policy")), "topology-first");
+    criteria = json_object_get(json_array_get(json_object_get(view, "nodes"), 0), "criteria");
+    assert_int_equal(json_array_size(criteria), ARRAY_LEN(want));
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        const json_t *item = json_array_get(criteria, i);
+
+        assert_string_equal(json_string_value(json_object_get(item, "name")), want[i][0]);
+        assert_string_equal(json_string_value(json_object_get(item, "value")), want[i][1]);
+    }
+    json_decref(view);
+}
+
 static void test_explain_pod__does_nothing(void **state)
 {
     AUTO(harness_free) struct harness *harness = four_nodes();
@@ -170,6 +253,9 @@ int main(void)
         cmocka_unit_test(test_explain_pod__the_table_tells_the_devices_of_each_container_apart),
         cmocka_unit_test(test_explain_pod__an_unreadable_request_fits_nowhere_and_says_why),
         cmocka_unit_test(test_explain_pod__a_pod_without_devices_fits_everywhere_in_both_formats),
+        cmocka_unit_test(test_explain_pod__criteria_show_what_decides_between_nodes),
+        cmocka_unit_test(test_explain_pod__criteria_are_those_of_the_pods_policy_in_its_order),
+        cmocka_unit_test(test_explain_pod__a_document_has_the_policy_and_its_criteria),
         cmocka_unit_test(test_explain_pod__does_nothing),
         cmocka_unit_test(test_explain_pod__an_empty_cluster_is_no_node),
     };

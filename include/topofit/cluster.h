@@ -83,6 +83,13 @@ bool cluster_is_synced(struct cluster *cluster);
  */
 void cluster_set_pod_mix(struct cluster *cluster, struct pod_mix *steal_mix);
 
+/* Where the mix of the pictures comes from. */
+struct mix_origin {
+    bool is_given; /* then nothing is learned */
+    uint64_t pods; /* that came and are not forgotten yet */
+};
+struct mix_origin cluster_mix_origin(struct cluster *cluster);
+
 /* Has a node (a pod's record) about to be put a problem that is new? To tell people once. */
 bool cluster_is_new_node_problem(struct cluster *cluster, const struct node *node);
 bool cluster_is_new_record_problem(struct cluster *cluster, const struct pod *pod);

@@ -29,6 +29,9 @@ void mix_tally_free(struct mix_tally *tally);
 void mix_tally_add(struct mix_tally *tally, const struct request *request,
                    struct host_amounts host);
 
+/* How many count, those forgotten left out. */
+uint64_t mix_tally_pods(const struct mix_tally *tally);
+
 /* Is there so much news since the last summary (or at all) that another is worth making? */
 bool mix_tally_has_news(const struct mix_tally *tally);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * views - what people ask: which nodes and pods there are, who holds what, and why.
+ * views - what people ask: which nodes and pods there are, who holds what and why, what comes.
  *
  * Each view is a JSON document or, for terminals, an aligned table of the same facts. They read a
  * snapshot and copies; nothing here blocks the extender. docs/reference/endpoints.md
@@ -39,5 +39,11 @@ void view_pods(struct extender *extender, struct moment now, enum view_format fo
  */
 int view_pod(struct extender *extender, const char *namespace, const char *name, struct moment now,
              enum view_format format, struct buf *out, struct error *err);
+
+/*
+ * The mix of pods: which kinds of pods usually come, and which products some of them insist on.
+ */
+void view_mix(struct extender *extender, struct moment now, enum view_format format,
+              struct buf *out);
 
 #endif

@@ -249,6 +249,14 @@ void cluster_set_pod_mix(struct cluster *cluster, struct pod_mix *steal_mix)
     publish_mix(cluster, steal_mix);
 }
 
+struct mix_origin cluster_mix_origin(struct cluster *cluster)
+{
+    LOCK(cluster);
+    if (cluster->tally == NULL)
+        return (struct mix_origin){.is_given = true};
+    return (struct mix_origin){.pods = mix_tally_pods(cluster->tally)};
+}
+
 /* --- pods ------------------------------------------------------------------------------------ */
 
 /* The maps are asked as seldom as can be: a list puts hundreds of thousands of pods. */

@@ -127,6 +127,11 @@ void mix_tally_add(struct mix_tally *tally, const struct request *request, struc
         halve(tally);
 }
 
+uint64_t mix_tally_pods(const struct mix_tally *tally)
+{
+    return tally->pods;
+}
+
 bool mix_tally_has_news(const struct mix_tally *tally)
 {
     return tally->pods >= MIX_PODS_MIN && tally->news > 0 &&

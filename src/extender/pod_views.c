@@ -51,23 +51,12 @@ static const char *phase_of(const struct pod_facts *facts)
 
 /* --- the request ----------------------------------------------------------------------------- */
 
-static void describe_ask(const struct ask *ask, struct buf *out)
-{
-    buf_addf(out, "%s%u %s", out->length > 0 ? " + " : "", ask->count, ask->class->name);
-    if (ask->memory_kind == MEMORY_MIB)
-        buf_addf(out, " x %" PRIu64 " MiB", ask->memory);
-    if (ask->memory_kind == MEMORY_PERCENT)
-        buf_addf(out, " x %" PRIu64 "%% memory", ask->memory);
-    if (ask->cores > 0)
-        buf_addf(out, " x %u cores", ask->cores);
-}
-
 static void describe_request(const struct request *request, struct buf *out)
 {
     if (request->problem != NULL)
         buf_add_text(out, "unreadable");
     for (size_t i = 0; i < request->ask_count && request->problem == NULL; i++)
-        describe_ask(&request->asks[i], out);
+        view_describe_ask(&request->asks[i], out);
 }
 
 static json_t *request_view(const struct request *request)
@@ -76,14 +65,10 @@ static json_t *request_view(const struct request *request)
 
     for (size_t i = 0; i < request->ask_count; i++) {
         const struct ask *ask = &request->asks[i];
-        json_t *item = json_pack(
-            "{s:o,s:s,s:I,s:i}", "container", view_string(request->containers[ask->container].name),
-            "class", ask->class->name, "count", (json_int_t)ask->count, "cores", (int)ask->cores);
+        json_t *item = view_ask(ask);
 
-        if (ask->memory_kind == MEMORY_MIB)
-            json_object_set_new(item, "memoryMiB", json_integer((json_int_t)ask->memory));
-        if (ask->memory_kind == MEMORY_PERCENT)
-            json_object_set_new(item, "memoryPercent", json_integer((json_int_t)ask->memory));
+        json_object_set_new(item, "container",
+                            view_string(request->containers[ask->container].name));
         json_array_append_new(items, item);
     }
     return items;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* views - what people ask; what the node and the pod views share. */
+/* views - what people ask; what the views share. */
 #include "views.h"
 
 #include "topofit/mem.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,6 +37,29 @@ void view_write(json_t *steal_document, struct buf *out)
     buf_add_text(out, text);
     buf_add_byte(out, '\n');
     json_decref(steal_document);
+}
+
+json_t *view_ask(const struct ask *ask)
+{
+    json_t *item = json_pack("{s:s,s:I,s:i}", "class", ask->class->name, "count",
+                             (json_int_t)ask->count, "cores", (int)ask->cores);
+
+    if (ask->memory_kind == MEMORY_MIB)
+        json_object_set_new(item, "memoryMiB", json_integer((json_int_t)ask->memory));
+    if (ask->memory_kind == MEMORY_PERCENT)
+        json_object_set_new(item, "memoryPercent", json_integer((json_int_t)ask->memory));
+    return item;
+}
+
+void view_describe_ask(const struct ask *ask, struct buf *out)
+{
+    buf_addf(out, "%s%u %s", out->length > 0 ? " + " : "", ask->count, ask->class->name);
+    if (ask->memory_kind == MEMORY_MIB)
+        buf_addf(out, " x %" PRIu64 " MiB", ask->memory);
+    if (ask->memory_kind == MEMORY_PERCENT)
+        buf_addf(out, " x %" PRIu64 "%% memory", ask->memory);
+    if (ask->cores > 0)
+        buf_addf(out, " x %u cores", ask->cores);
 }
 
 const char *holding_state_name(enum holding_state state)

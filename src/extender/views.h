@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * views (inside) - what the node and the pod views share. For the views only.
+ * views (inside) - what the views share. For the views only.
  */
 #ifndef TOPOFIT_VIEWS_INSIDE_H
 #define TOPOFIT_VIEWS_INSIDE_H
@@ -17,6 +17,12 @@ void view_write(json_t *steal_document, struct buf *out);
 
 /* A string value that is always valid JSON, whatever the bytes. New reference. */
 json_t *view_string(const char *text);
+
+/* What is asked for: class, count, cores, memory. New reference. */
+json_t *view_ask(const struct ask *ask);
+
+/* The same, "2 nvidia x 30% memory", behind a "+" when there is something before it. */
+void view_describe_ask(const struct ask *ask, struct buf *out);
 
 const char *holding_state_name(enum holding_state state);
 

@@ -172,6 +172,17 @@ static void stop_amid_probes(const struct buf *probes)
 }
 
 /* The sanitizers see it if a probe finds a loop that is gone; not every time. */
+static void test_debug_mix__answers_as_document_and_as_text(void **state)
+{
+    AUTO(running_free) struct running *running = running_new();
+    AUTO_FREE char *document = get(running, "/debug/mix");
+    AUTO_FREE char *text = get(running, "/debug/mix?format=text");
+
+    (void)state;
+    assert_contains(document, "\"kind\": \"PodMix\"");
+    assert_contains(text, "of 16 pods with GPUs have come");
+}
+
 static void test_stop__serves_the_admin_port_until_its_end(void **state)
 {
     AUTO(buf_clear) struct buf probes = buf_with_max(PROBES * 64);
@@ -207,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reload__changes_how_the_next_call_is_answered),
         cmocka_unit_test(test_cache_diff__says_that_a_dump_has_nothing_to_compare_with),
+        cmocka_unit_test(test_debug_mix__answers_as_document_and_as_text),
         cmocka_unit_test(test_stop__serves_the_admin_port_until_its_end),
         cmocka_unit_test(test_stop__answers_who_waits_for_a_comparison),
     };

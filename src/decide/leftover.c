@@ -4,6 +4,12 @@
 
 #include "topofit/packing.h"
 
+/* Its tenants take all its places, or one of them takes it alone. */
+static bool is_closed(const struct device *device, const struct device_use *use)
+{
+    return use->exclusive || (use->slots > 0 && use->slots >= device->slots);
+}
+
 static bool is_given_out(const struct device *device, const struct device_use *use)
 {
     return device->healthy && !device->cordoned && !use->conflicted && !use->exclusive &&
@@ -31,16 +37,16 @@ void leftover_of(const struct node *node, const struct node_use *use, struct hos
     const struct host_amounts left = host_subtract(node->host, host_used);
 
     out->node = node;
-    out->total_milli = 0;
+    out->total_milli = out->closed_milli = 0;
     out->cpu_milli = node->host.cpu_milli > 0 ? left.cpu_milli : UINT64_MAX;
     for (unsigned i = 0; i < node->device_count; i++) {
         const struct device *device = &node->devices[i];
-        unsigned load = is_given_out(device, &use->devices[i])
-                            ? packing_device_load_per_mille(device, &use->devices[i])
-                            : WHOLE_DEVICE_MILLI;
+        unsigned idle =
+            WHOLE_DEVICE_MILLI - packing_device_load_per_mille(device, &use->devices[i]);
 
-        out->idle_milli[i] = (uint16_t)(WHOLE_DEVICE_MILLI - load);
+        out->idle_milli[i] = is_given_out(device, &use->devices[i]) ? (uint16_t)idle : 0;
         out->total_milli += out->idle_milli[i];
+        out->closed_milli += is_closed(device, &use->devices[i]) ? idle : 0;
     }
     write_off(out, use->unattributed);
 }

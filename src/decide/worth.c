@@ -94,14 +94,15 @@ static uint32_t waste_steps(double steps)
     return value < most_of(CRITERION_WASTE) ? (uint32_t)value : most_of(CRITERION_WASTE);
 }
 
+/* What is shut in on devices without a place for another tenant is lost whatever comes. */
 static uint32_t judge_waste(struct waste_models *models, const struct leftover *before,
                             const struct leftover *after)
 {
-    double less_waste;
+    double less_waste = (double)before->closed_milli - after->closed_milli;
 
     if (models->mix == NULL)
-        return NO_DIFFERENCE;
-    less_waste = waste_milli(models, before) - waste_milli(models, after);
+        return waste_steps(less_waste * STEPS_PER_MILLI);
+    less_waste += waste_milli(models, before) - waste_milli(models, after);
     return waste_steps(less_waste * STEPS_PER_MILLI -
                        (double)weigh_leftover(after) / LEFTOVER_STEP);
 }

@@ -52,6 +52,26 @@ static void test_leftover_of__devices_that_are_not_given_out_have_nothing_left(v
     assert_int_equal(leftover.total_milli, 0);
 }
 
+/* One tenant of 30 % where one or two may be, and one that takes all cores. */
+static void test_leftover_of__what_is_idle_beside_the_last_tenant_is_closed(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n", 4, 1000, 1);
+    struct node_use use = use_none(node);
+    struct leftover leftover;
+
+    (void)state;
+    node->devices[1].slots = 2;
+    node->devices[3].slots = 0; /* nobody may come, and nobody has */
+    assert_int_equal(left_on(node, &use).closed_milli, 0);
+    use_take(&use, node, 0, 300, 0, ISOLATION_SOFT);
+    use_take(&use, node, 1, 300, 0, ISOLATION_SOFT);
+    use_take(&use, node, 2, 300, 100, ISOLATION_HARD);
+    leftover = left_on(node, &use);
+    assert_int_equal(leftover.idle_milli[0], 0);
+    assert_int_equal(leftover.idle_milli[1], 700);
+    assert_int_equal(leftover.closed_milli, 700);
+}
+
 /* Pods whose records tell no device may sit on any. */
 static void test_leftover_of__unattributed_devices_are_taken_from_the_emptiest(void **state)
 {
@@ -104,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_leftover_of__is_what_neither_memory_nor_cores_take),
         cmocka_unit_test(test_leftover_of__devices_that_are_not_given_out_have_nothing_left),
+        cmocka_unit_test(test_leftover_of__what_is_idle_beside_the_last_tenant_is_closed),
         cmocka_unit_test(test_leftover_of__unattributed_devices_are_taken_from_the_emptiest),
         cmocka_unit_test(test_leftover_of__more_unattributed_than_there_is_leaves_nothing),
         cmocka_unit_test(test_leftover_of__cpu_is_what_pods_leave_and_never_less_than_none),

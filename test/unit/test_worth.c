@@ -274,6 +274,28 @@ static void test_worth_of__with_a_mix_what_stays_useful_comes_before_what_is_ful
     pod_mix_unref(mix);
 }
 
+/* A third of a device that takes one tenant only leaves two thirds to nobody. */
+static void test_worth_of__a_part_of_a_device_that_cannot_be_shared_wastes_the_rest(void **state)
+{
+    struct mix_task task = {
+        .ask = {.class = &test_class, .count = 1, .memory_kind = MEMORY_PERCENT, .memory = 30},
+        .share = 1};
+    const struct wish wish = {.count = 1, .percent = 30};
+    AUTO(placing_clear) struct placing closes = placing_of(node_plain("a", 2, 1000, 1), wish);
+    AUTO(placing_clear) struct placing shares = placing_of(node_plain("b", 2, 1000, 3), wish);
+    struct pod_mix *mix = pod_mix_new(1);
+    struct worth a, b;
+
+    (void)state;
+    pod_mix_add(mix, &task);
+    assert_true(is_better(&shares, &closes, PACKING_PACK));
+    assert_true(is_better(&shares, &closes, PACKING_TOPOLOGY_FIRST));
+    a = worth_with(&closes, mix);
+    b = worth_with(&shares, mix);
+    assert_true(worth_merit(&b, PACKING_PACK) > worth_merit(&a, PACKING_PACK));
+    pod_mix_unref(mix);
+}
+
 /* The scheduler sees to it that CPU suffices; a host that says too much must not harm either. */
 static void test_worth_of__absurd_amounts_of_cpu_stay_within_the_range(void **state)
 {
@@ -478,6 +500,7 @@ int main(void)
             test_worth_of__without_a_mix_the_fuller_node_is_better_and_the_emptier_to_spread),
         cmocka_unit_test(test_worth_of__an_idle_device_is_not_broken_where_a_shared_one_will_do),
         cmocka_unit_test(test_worth_of__with_a_mix_what_stays_useful_comes_before_what_is_fuller),
+        cmocka_unit_test(test_worth_of__a_part_of_a_device_that_cannot_be_shared_wastes_the_rest),
         cmocka_unit_test(test_worth_of__absurd_amounts_of_cpu_stay_within_the_range),
         cmocka_unit_test(test_worth_charge__costs_lower_the_waste_criterion_and_nothing_else),
         cmocka_unit_test(test_worth_value__is_what_was_measured),

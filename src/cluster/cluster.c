@@ -587,11 +587,37 @@ static void check_told(const struct cluster *cluster)
     }
 }
 
+static void check_product(const struct product_supply *supply, const struct text *product,
+                          unsigned devices, uint64_t idle_milli)
+{
+    unsigned i = 0;
+
+    while (i < supply->count && supply->items[i].product != product)
+        i++;
+    assert(i < supply->count);
+    assert(supply->items[i].devices == devices && supply->items[i].idle_milli == idle_milli);
+}
+
+/* It is exact as long as there never were more products than it has room for. */
+static void check_supply(const struct cluster *cluster)
+{
+    AUTO(supply_clear) struct product_supply sum = {0};
+    struct map_cursor at = {0};
+
+    while (map_next(cluster->nodes, &at))
+        supply_add(&sum, ((const struct known_node *)at.value)->state);
+    assert(sum.count == cluster->supply.count);
+    for (unsigned i = 0; i < sum.count; i++)
+        check_product(&cluster->supply, sum.items[i].product, sum.items[i].devices,
+                      sum.items[i].idle_milli);
+}
+
 void cluster_check(struct cluster *cluster)
 {
     struct map_cursor at = {0};
 
     LOCK(cluster);
+    check_supply(cluster);
     ledger_check(cluster->ledger);
     check_told(cluster);
     assert(map_count(cluster->pods) == map_count(cluster->pods_by_uid));

@@ -239,12 +239,14 @@ static void test_f50__a_big_cluster_takes_tens_of_megabytes_and_does_not_grow(vo
     AUTO_FREE char *ballast = xcalloc(BALLAST_BYTES + 1, 1);
     struct buf text = buf_with_max(64u << 10);
     size_t before, synced, first = 0;
-    uint64_t want_mib = 0;
+    uint64_t want_mib = 0, want_pods = 0;
 
     (void)state;
     memset(ballast, 'x', BALLAST_BYTES);
-    for (unsigned pod = 0; pod < PODS; pod++)
+    for (unsigned pod = 0; pod < PODS; pod++) {
         want_mib += has_device(pod) && !is_finished(pod) ? mib_of(pod) : 0;
+        want_pods += has_device(pod) && !is_finished(pod);
+    }
     before = resident_kib();
     list_big_cluster_nodes(story);
     list_big_cluster(story, &text, ballast);
@@ -257,6 +259,7 @@ static void test_f50__a_big_cluster_takes_tens_of_megabytes_and_does_not_grow(vo
             first = resident_kib();
     }
     assert_int_equal(used_mib(story), want_mib);
+    assert_int_equal(cluster_mix_origin(story->cluster).pods, want_pods); /* learned once */
     print_message("KiB: %zu before, %zu synced, %zu listed again, %zu in the end\n", before, synced,
                   first, resident_kib());
     if (!IS_SANITIZED) {

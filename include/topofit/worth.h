@@ -81,10 +81,10 @@ uint64_t worth_merit_without_devices(const struct node *node, const struct node_
 
 /*
  * How good in itself, 1..10, for prioritize in graded mode: by tier, then links; a pod that needs
- * no links by how full, or spreading how empty, its node becomes.
+ * no links, or where nobody looks at them, by how full, or spreading how empty, its node becomes.
  */
 int worth_grade_1_10(const struct worth *worth, const struct request *request,
-                     enum packing_policy policy);
+                     enum packing_policy policy, bool looks_at_links);
 int worth_grade_without_devices_1_10(const struct node *node, const struct node_use *use);
 
 #endif

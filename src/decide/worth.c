@@ -223,7 +223,7 @@ int worth_grade_without_devices_1_10(const struct node *node, const struct node_
 }
 
 int worth_grade_1_10(const struct worth *worth, const struct request *request,
-                     enum packing_policy policy)
+                     enum packing_policy policy, bool looks_at_links)
 {
     uint32_t load_per_mille = most_of(CRITERION_EMPTY) - worth->of[CRITERION_EMPTY];
     uint32_t tier = most_of(CRITERION_TIER) - worth->of[CRITERION_TIER];
@@ -231,7 +231,7 @@ int worth_grade_1_10(const struct worth *worth, const struct request *request,
 
     for (size_t i = 0; i < request->ask_count; i++)
         is_set = is_set || request->asks[i].count > 1;
-    if (is_set)
+    if (is_set && looks_at_links)
         return grades[tier].best -
                (int)((100 - worth->of[CRITERION_QUALITY]) * (unsigned)grades[tier].span / 100);
     if (policy == PACKING_SPREAD)

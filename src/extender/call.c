@@ -321,10 +321,13 @@ void call_consider(struct extender *extender, struct call *call)
 void ranking_begin(struct ranking *ranking, const struct extender *extender,
                    const struct snapshot *snapshot, const struct pod *pod)
 {
-    *ranking =
-        (struct ranking){.pod = pod,
-                         .memo = extender->waste_memo,
-                         .packing = decide_packing(&extender->options.policy, &pod->request)};
+    const struct decide_policy *policy = &extender->options.policy;
+
+    *ranking = (struct ranking){
+        .pod = pod,
+        .memo = extender->waste_memo,
+        .packing = decide_packing(policy, &pod->request),
+        .looks_at_links = decide_topology_rule(policy, &pod->request).mode != TOPOLOGY_OFF};
     waste_memo_load(ranking->memo, snapshot->mix, &ranking->models);
     scarcity_of(snapshot->mix, &snapshot->supply, &ranking->scarcity);
 }
@@ -334,10 +337,21 @@ void ranking_end(struct ranking *ranking)
     waste_memo_store(ranking->memo, &ranking->models);
 }
 
-/* All devices of a plan are of one node, and nearly always of one product. */
-static const struct text *product_of(const struct node *node, const struct plan *plan)
+/* What the plan costs others who insist on a product: devices of one node may be of several. */
+static double scarcity_cost(const struct ranking *ranking, const struct node *node,
+                            const struct plan *plan, uint32_t taken_milli)
 {
-    return node->devices[mask_first(plan->sets[0])].product;
+    device_mask devices = 0;
+    double cost = 0;
+
+    if (ranking->scarcity.count == 0)
+        return 0;
+    for (size_t i = 0; i < ranking->pod->request.ask_count; i++)
+        devices |= plan->sets[i];
+    for (device_mask left = devices; left != 0; left &= left - 1)
+        cost += scarcity_cost_milli(&ranking->scarcity, node->devices[mask_first(left)].product,
+                                    taken_milli);
+    return cost / mask_count(devices);
 }
 
 struct ranked_node ranking_judge(struct ranking *ranking, const struct called_node *called,
@@ -353,9 +367,9 @@ struct ranked_node ranking_judge(struct ranking *ranking, const struct called_no
     struct worth worth;
 
     worth_of(&question, &ranking->models, &worth);
-    worth_charge(&worth, scarcity_cost_milli(&ranking->scarcity, product_of(called->node, plan),
-                                             worth.taken_milli));
-    return (struct ranked_node){.name = called->name,
-                                .merit = worth_merit(&worth, ranking->packing),
-                                .grade_1_10 = worth_grade_1_10(&worth, request, ranking->packing)};
+    worth_charge(&worth, scarcity_cost(ranking, called->node, plan, worth.taken_milli));
+    return (struct ranked_node){
+        .name = called->name,
+        .merit = worth_merit(&worth, ranking->packing),
+        .grade_1_10 = worth_grade_1_10(&worth, request, ranking->packing, ranking->looks_at_links)};
 }

@@ -72,6 +72,7 @@ struct ranking {
     const struct pod *pod;
     struct waste_memo *memo;
     enum packing_policy packing;
+    bool looks_at_links; /* topology is not off */
     struct waste_models models;
     struct scarcity scarcity;
 };

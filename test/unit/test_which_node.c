@@ -294,6 +294,23 @@ static void test_graded_scores_of_single_devices_go_by_how_full_the_node_becomes
     assert_int_equal(score_of(harness, "idle"), 7);
 }
 
+/* Nobody looks at links: sets go where it is full, and not everywhere alike. */
+static void test_graded_scores_of_sets_go_by_load_with_topology_off(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    harness->extender.options.policy.scores = RANK_GRADED;
+    api_node(harness, "full", 4, CARD_MIB, .links = "");
+    api_node(harness, "idle", 4, CARD_MIB, .links = EIGHT);
+    take(harness, "full", 0, "gpu 1");
+    take(harness, "full", 1, "gpu 1");
+    api_pod(harness, "p", "gpu 2", .annotations = {"topofit.io/topology", "off"});
+    ask_prioritize(harness, "p", "full idle");
+    assert_int_equal(score_of(harness, "full"), 10);
+    assert_int_equal(score_of(harness, "idle"), 5);
+}
+
 /* --- pods without devices -------------------------------------------------------------------- */
 
 /* The CPU that a node says it has; NULL: it says nothing. */
@@ -426,6 +443,40 @@ static void test_products_that_others_insist_on_are_left_alone(void **state)
     }
 }
 
+/* The second of a node's two devices is one that others insist on, whichever comes first. */
+static void test_each_product_that_a_pod_takes_counts(void **state)
+{
+    static const char *const mixed[] = {"Model M", "Model X"};
+    static const char *const nodes[] = {"a-mixed", "common"};
+
+    (void)state;
+    for (unsigned first = 0; first < 2; first++) {
+        AUTO(harness_free) struct harness *harness = harness_new();
+        AUTO_FREE char *inventory = xasprintf(
+            "{\"devices\": [{\"id\": \"GPU-a-mixed-0\", \"memoryMiB\": %d, \"slots\": 10, "
+            "\"product\": "
+            "\"%s\"}, {\"id\": \"GPU-a-mixed-1\", \"memoryMiB\": %d, \"slots\": 10, \"product\": "
+            "\"%s\"}]}",
+            CARD_MIB, mixed[first], CARD_MIB, mixed[1 - first]);
+        json_t *annotations;
+
+        api_node(harness, "a-mixed", 2, CARD_MIB);
+        annotations = json_object_get(
+            json_object_get(api_node_json(harness, "a-mixed"), "metadata"), "annotations");
+        json_object_set_new(annotations, "topofit.io/inventory", json_string(inventory));
+        watch_node(harness, "a-mixed");
+        api_node(harness, "common", 2, CARD_MIB, .product = "Model X");
+        api_pod(harness, "p", "gpu 2");
+        assert_string_equal(winner(harness, "p", nodes, 2), "a-mixed"); /* by name */
+        for (unsigned i = 0; i < 40; i++) {
+            AUTO_FREE char *name = xasprintf("usual-%u", i);
+
+            api_pod(harness, name, "gpu 1", .annotations = {"topofit.io/use-products", "Model M"});
+        }
+        assert_string_equal(winner(harness, "p", nodes, 2), "common");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,11 +491,13 @@ int main(void)
         cmocka_unit_test(test_a_policy_that_does_not_exist_is_refused_not_guessed),
         cmocka_unit_test(test_graded_scores_let_several_nodes_be_the_best),
         cmocka_unit_test(test_graded_scores_of_single_devices_go_by_how_full_the_node_becomes),
+        cmocka_unit_test(test_graded_scores_of_sets_go_by_load_with_topology_off),
         cmocka_unit_test(test_pods_without_devices_stay_away_from_hosts_of_idle_devices),
         cmocka_unit_test(test_pods_without_devices_score_alike_where_no_cpu_is_known),
         cmocka_unit_test(test_pods_without_devices_fill_the_fuller_of_two_hosts_alike),
         cmocka_unit_test(test_what_usually_comes_decides_where_small_pods_go),
         cmocka_unit_test(test_products_that_others_insist_on_are_left_alone),
+        cmocka_unit_test(test_each_product_that_a_pod_takes_counts),
     };
 
     return cmocka_run_group_tests_name("which_node", tests, NULL, NULL);

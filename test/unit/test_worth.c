@@ -436,7 +436,7 @@ static int grade(enum tier tier, unsigned quality_0_100, unsigned load_per_mille
                                        [CRITERION_QUALITY] = quality_0_100,
                                        [CRITERION_EMPTY] = 1023 - load_per_mille}};
 
-    return worth_grade_1_10(&worth, &request, policy);
+    return worth_grade_1_10(&worth, &request, policy, true);
 }
 
 static void test_worth_grade__of_a_set_goes_by_tier_and_inside_one_by_links(void **state)
@@ -475,6 +475,22 @@ static void test_worth_grade__of_a_single_device_goes_by_load_as_the_policy_like
     assert_int_equal(grade(TIER_INTERCONNECT, 100, 1000, 1, PACKING_PACK), 10);
 }
 
+static void test_worth_grade__of_a_set_goes_by_load_where_nobody_looks_at_links(void **state)
+{
+    AUTO(request_clear) struct request set = request_of((struct wish){.count = 2});
+
+    (void)state;
+    for (unsigned load = 0; load <= 1000; load += 50) {
+        const struct worth worth = {.of = {[CRITERION_QUALITY] = 100, /* and tier 3 */
+                                           [CRITERION_EMPTY] = 1023 - load}};
+
+        assert_int_equal(worth_grade_1_10(&worth, &set, PACKING_PACK, false),
+                         grade(TIER_INTERCONNECT, 100, load, 1, PACKING_PACK));
+        assert_int_equal(worth_grade_1_10(&worth, &set, PACKING_SPREAD, false),
+                         grade(TIER_INTERCONNECT, 100, load, 1, PACKING_SPREAD));
+    }
+}
+
 static void test_worth_grade_without_devices__is_best_where_no_device_waits(void **state)
 {
     AUTO(placing_clear) struct placing none = host_of(0, 1), idle = host_of(2, 1);
@@ -510,6 +526,7 @@ int main(void)
         cmocka_unit_test(test_worth_merit_without_devices__is_0_where_nothing_is_known_or_asked),
         cmocka_unit_test(test_worth_grade__of_a_set_goes_by_tier_and_inside_one_by_links),
         cmocka_unit_test(test_worth_grade__of_a_single_device_goes_by_load_as_the_policy_likes_it),
+        cmocka_unit_test(test_worth_grade__of_a_set_goes_by_load_where_nobody_looks_at_links),
         cmocka_unit_test(test_worth_grade_without_devices__is_best_where_no_device_waits),
     };
 

@@ -67,6 +67,12 @@ void lease_on_loss(struct lease *lease, uint64_t id, bool was_sent, const char *
 /* Until when (monotonic ms) we may act as the leader; 0 when we are not. May lie in the past. */
 uint64_t lease_held_until_ms(const struct lease *lease);
 
+/*
+ * Is nothing known yet, because the first round of requests has not come to an end? Once it has,
+ * with whatever result, this stays false.
+ */
+bool lease_is_undecided(const struct lease *lease);
+
 /* The number of our present or last term, counted from 1; 0: we never led. */
 uint64_t lease_term(const struct lease *lease);
 

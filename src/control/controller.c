@@ -3,6 +3,7 @@
 #include "topofit/controller.h"
 
 #include "controller_inside.h"
+#include "least.h"
 #include "topofit/jitter.h"
 #include "topofit/mem.h"
 
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #define ANSWER_MAX_BYTES (8u << 20) /* of one object; lists are read as they come */
+#define PODS_WAIT_MS 1000u          /* at the start, for the lease */
 #define LAST_WORDS_MS 2000u         /* at the end, events are written and doubts settled so long */
 
 /* kube-scheduler looks at pods through the same glass; a pod that finishes is told as deleted. */
@@ -266,6 +268,17 @@ static void want_cancel(struct controller *c, struct call *call, struct controll
     remove_call(c, call);
 }
 
+/*
+ * At the start, until when the list of the pods waits to hear of the lease. A list that was begun
+ * before we come to lead is of no use, and lists are most of what a start costs both sides.
+ */
+static uint64_t pods_wait_until_ms(const struct controller *c, enum machine machine)
+{
+    bool waits = machine == POD_REFLECTOR && c->lease != NULL && lease_is_undecided(c->lease);
+
+    return waits ? c->began_ms + PODS_WAIT_MS : 0;
+}
+
 static void drive_reflector(struct controller *c, enum machine machine, uint64_t now_ms,
                             struct controller_wish *out)
 {
@@ -275,6 +288,10 @@ static void drive_reflector(struct controller *c, enum machine machine, uint64_t
     if (c->stopping) {
         if (call != NULL)
             want_cancel(c, call, out);
+        return;
+    }
+    if (now_ms < pods_wait_until_ms(c, machine)) {
+        out->wait_until_ms = least(out->wait_until_ms, pods_wait_until_ms(c, machine));
         return;
     }
     do
@@ -324,6 +341,8 @@ static void look_for_orphans(struct controller *c, uint64_t now_ms, struct contr
 void controller_next(struct controller *c, struct moment now, struct controller_wish *out)
 {
     *out = (struct controller_wish){.action = CONTROLLER_WAIT, .wait_until_ms = UINT64_MAX};
+    if (c->began_ms == 0)
+        c->began_ms = now.monotonic_ms;
     look_at_end(c, now.monotonic_ms);
     look_at_lease(c, now.monotonic_ms);
     look_for_orphans(c, now.monotonic_ms, out);

@@ -46,6 +46,7 @@ struct controller {
     uint64_t last_id;
     uint64_t term;          /* number of the term that was seen last; 0: never led */
     uint64_t lists_at_term; /* complete lists of pods when it began */
+    uint64_t began_ms;      /* 0: not yet */
     bool stopping;
     uint64_t stop_by_ms; /* for events, and for Bindings in doubt */
 };

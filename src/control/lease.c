@@ -138,6 +138,11 @@ uint64_t lease_held_until_ms(const struct lease *lease)
     return lease->held_until_ms;
 }
 
+bool lease_is_undecided(const struct lease *lease)
+{
+    return !lease->has_paused;
+}
+
 uint64_t lease_term(const struct lease *lease)
 {
     return lease->term;
@@ -155,7 +160,7 @@ void lease_go_on(struct lease *lease, enum call call, uint64_t now_ms)
 static void pause_for(struct lease *lease, enum call call, uint64_t wait_ms, uint64_t now_ms)
 {
     lease_go_on(lease, call, most(now_ms, lease->round_ms + wait_ms));
-    lease->is_pausing = true;
+    lease->is_pausing = lease->has_paused = true;
     lease->has_looked = false;
 }
 

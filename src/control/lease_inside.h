@@ -32,6 +32,7 @@ struct lease {
     uint64_t last_id;
     bool last_was_lost;
     bool is_pausing;   /* the next request begins a round */
+    bool has_paused;   /* a round has come to an end */
     uint64_t round_ms; /* when the requests since the last pause began */
     bool has_looked;   /* after a write of this round that failed */
 

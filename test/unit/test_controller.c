@@ -10,6 +10,7 @@
 
 #define T0 1000000u
 #define CALLS_MAX 32
+#define PODS_WAIT_MS 1000u /* for the lease, at the start */
 
 #define EMPTY(kind, version) \
     "{\"kind\":\"" kind \
@@ -205,6 +206,42 @@ static struct story *story_leading(void)
     return story;
 }
 
+static void test_start__lists_the_pods_once_when_the_lease_is_to_be_had(void **state)
+{
+    AUTO(story_free) struct story *story = story_new(true);
+
+    (void)state;
+    drive(story);
+    assert_true(is_sent(story, "GET", "/api/v1/nodes?limit"));
+    assert_false(is_sent(story, "GET", "/api/v1/pods?limit"));
+    answer(story, "GET", LEASE_PATH "/t", 404, STATUS("404"));
+    assert_false(is_sent(story, "GET", "/api/v1/pods?limit"));
+    answer(story, "POST", LEASE_PATH, 201, LEASE("us", "1"));
+    answer_lists(story, EMPTY("Pod", "6"));
+    assert_true(may_bind(story));
+}
+
+static void test_start__lists_the_pods_when_another_leads(void **state)
+{
+    AUTO(story_free) struct story *story = story_new(true);
+
+    (void)state;
+    drive(story);
+    answer(story, "GET", LEASE_PATH "/t", 200, LEASE("them", "1"));
+    assert_true(is_sent(story, "GET", "/api/v1/pods?limit"));
+}
+
+static void test_start__does_not_wait_for_the_lease_for_long(void **state)
+{
+    AUTO(story_free) struct story *story = story_new(true);
+
+    (void)state;
+    pass(story, PODS_WAIT_MS - 1);
+    assert_false(is_sent(story, "GET", "/api/v1/pods?limit"));
+    pass(story, 1);
+    assert_true(is_sent(story, "GET", "/api/v1/pods?limit"));
+}
+
 static void test_bind__without_an_election_needs_both_lists_only(void **state)
 {
     AUTO(story_free) struct story *story = story_new(false);
@@ -226,8 +263,8 @@ static void test_bind__is_refused_while_another_leads(void **state)
 
     (void)state;
     drive(story);
-    answer_lists(story, EMPTY("Pod", "6"));
     answer(story, "GET", LEASE_PATH "/t", 200, LEASE("them", "1"));
+    answer_lists(story, EMPTY("Pod", "6"));
     assert_false(may_bind(story));
     assert_int_equal(submit(story), -ERR_BUSY);
     assert_false(is_sent(story, "POST", BINDING_PATH));
@@ -238,7 +275,7 @@ static void test_leader__lists_the_pods_anew_before_it_binds(void **state)
     AUTO(story_free) struct story *story = story_new(true);
 
     (void)state;
-    drive(story);
+    pass(story, PODS_WAIT_MS);
     answer_lists(story, EMPTY("Pod", "6"));
     assert_true(is_sent(story, "GET", "/api/v1/pods?watch=1"));
     answer(story, "GET", LEASE_PATH "/t", 404, STATUS("404"));
@@ -257,7 +294,7 @@ static void test_leader__does_not_believe_a_list_that_was_under_way(void **state
     uint64_t old_id;
 
     (void)state;
-    drive(story);
+    pass(story, PODS_WAIT_MS);
     answer(story, "GET", "/api/v1/nodes?limit", 200, EMPTY("Node", "5"));
     old_id = story->sent[find_sent(story, "GET", "/api/v1/pods?limit")].id;
     answer(story, "GET", LEASE_PATH "/t", 404, STATUS("404"));
@@ -369,6 +406,9 @@ static void test_stop__without_an_election_ends_when_nothing_is_left_to_do(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_start__lists_the_pods_once_when_the_lease_is_to_be_had),
+        cmocka_unit_test(test_start__lists_the_pods_when_another_leads),
+        cmocka_unit_test(test_start__does_not_wait_for_the_lease_for_long),
         cmocka_unit_test(test_bind__without_an_election_needs_both_lists_only),
         cmocka_unit_test(test_bind__is_refused_while_another_leads),
         cmocka_unit_test(test_leader__lists_the_pods_anew_before_it_binds),

@@ -9,6 +9,7 @@
 #include "topofit/secret.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,8 @@ struct kube_loop {
     struct kube_news *news;
     struct bind_job **taken; /* the other: jobs on their way to the controller */
     pthread_t thread;
-    bool is_running; /* the thread is to be joined; of whoever starts and stops the loop */
+    uint64_t lists_seen; /* complete ones, those of comparisons included */
+    bool is_running;     /* the thread is to be joined; of whoever starts and stops the loop */
 
     pthread_mutex_t mutex;   /* for what follows; held for memory work only */
     struct bind_job **queue; /* one of two, each for binds_max jobs */
@@ -378,6 +380,21 @@ static void publish(struct kube_loop *loop)
     pthread_mutex_unlock(&loop->mutex);
 }
 
+/*
+ * While a list comes in there are two pictures of the cluster, so that half of the memory is free
+ * afterwards; the C library would keep it.
+ */
+static void give_memory_back(struct kube_loop *loop)
+{
+    const struct controller_status *status = &loop->status.controller;
+    uint64_t lists =
+        status->nodes.counters.lists + status->pods.counters.lists + status->reconciles.comparisons;
+
+    if (lists != loop->lists_seen)
+        malloc_trim(0);
+    loop->lists_seen = lists;
+}
+
 /* Until when to sleep, at most. */
 static uint64_t sleep_ms(uint64_t due_ms)
 {
@@ -398,6 +415,7 @@ static void *run(void *ctx)
         take_over(loop);
         due_ms = drive(loop);
         publish(loop);
+        give_memory_back(loop);
         if (controller_is_stopped(loop->controller, clock_monotonic_ms()))
             break;
         kube_client_wait(loop->client, sleep_ms(due_ms));

@@ -341,9 +341,13 @@ class ControlPlane:
             "--service-account-signing-key-file=" + pki("service-accounts.key"),
             # Without a controller manager nobody makes service accounts or takes taints away.
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-        ])
+        ] + self.apiserver_options())
         self.admin = KubeApi(self.api_port, pki("ca.crt"), self.users.tokens["admin"])
         self.wait_for_apiserver()
+
+    def apiserver_options(self):
+        """What else the API server is told."""
+        return []
 
     def wait_for_apiserver(self):
         ready = {"Authorization": "Bearer " + self.admin.token}

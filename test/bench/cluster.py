@@ -366,9 +366,12 @@ def main():
                 runs.append(bench.run(way, number))
                 print("round %d %-8s %7.1f pods/s, others %.2f cores" % (
                     number, way, runs[-1]["pods_per_s"], runs[-1]["others_cores"]), flush=True)
+    except KeyboardInterrupt:
+        print("\nended early")
     finally:
         plane.stop()
-    tell(runs, arguments)
+    if runs:
+        tell(runs, arguments)
     processes.write_json(arguments.json, {"arguments": vars(arguments), "runs": runs})
 
 

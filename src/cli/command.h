@@ -9,6 +9,7 @@
 #include "topofit/cli.h"
 #include "topofit/config.h"
 #include "topofit/error.h"
+#include "topofit/extender.h"
 
 struct command {
     const char *name;
@@ -42,6 +43,24 @@ int command_fail(const struct error *err);
 
 /* Read a configuration file over what is there. errors: name the file, and line and column. */
 int command_load_config(struct config *config, const char *path, struct error *err);
+
+/*
+ * Set an extender up for decisions without a daemon: its policy, and its cluster's mix of pods
+ * where packing.workloadFile gives one.
+ *
+ * extender  has its classes and a cluster
+ * path      configuration file; NULL: the defaults
+ * policy    the word of --policy, which wins over the file; NULL: as configured
+ */
+int command_configure(struct extender *extender, const char *path, const char *policy,
+                      struct error *err);
+
+/*
+ * Position of a word that an option takes, in a list that ends with NULL; -1 and an error that
+ * names the nearest one.
+ */
+int command_find_word(const char *const *words, const char *word, const char *option,
+                      struct error *err);
 
 /* A file, or stdin for "-", into a buffer. errors: as file_read. */
 int command_read(const char *path, struct buf *out, struct error *err);

@@ -3,11 +3,9 @@
 #include "command.h"
 #include "topofit/class.h"
 #include "topofit/clock.h"
-#include "topofit/config.h"
 #include "topofit/embedded.h"
 #include "topofit/explain.h"
 #include "topofit/mem.h"
-#include "topofit/pod_mix_file.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -21,7 +19,8 @@ static const char help[] =
     "\n"
     "  -f, --file FILE  the pod (YAML or JSON); - reads stdin\n"
     "  --cluster FILE   nodes and pods: the output of 'kubectl get nodes,pods -A -o yaml'\n"
-    "  --config FILE    configuration (YAML)\n"
+    "  --config FILE    configuration (YAML), of which topology and packing count\n"
+    "  --policy POLICY  pack, spread or topology-first; default: as configured\n"
     "  -o, --output FORMAT  text (default) or json\n"
     "  --criteria       what each node is worth, by what decides between them\n"
     "  -h, --help       this text\n"
@@ -34,19 +33,62 @@ static const char help[] =
     "  kubectl get pod train-0 -o yaml | topofit explain -f - --cluster dump.yaml -o json\n";
 
 struct arguments {
-    const char *pod, *cluster, *config;
+    const char *pod, *cluster, *config, *policy;
     enum view_format format;
     enum explain_columns columns;
     bool help;
 };
 
+enum { CLUSTER = 256, CONFIG, POLICY, CRITERIA };
+
+static int read_format(const struct command *command, const char *word, enum view_format *out)
+{
+    static const char *const words[] = {[VIEW_JSON] = "json", [VIEW_TEXT] = "text", NULL};
+    struct error err = {0};
+    int number = command_find_word(words, word, "-o", &err);
+
+    if (number < 0)
+        return command_complain(command, "%s", err.text);
+    *out = (enum view_format)number;
+    return EXIT_YES;
+}
+
+/* return an exit code. */
+static int take_option(const struct command *command, int option, struct arguments *out)
+{
+    switch (option) {
+    case 'f':
+        out->pod = optarg;
+        return EXIT_YES;
+    case CLUSTER:
+        out->cluster = optarg;
+        return EXIT_YES;
+    case CONFIG:
+        out->config = optarg;
+        return EXIT_YES;
+    case POLICY:
+        out->policy = optarg;
+        return EXIT_YES;
+    case CRITERIA:
+        out->columns = EXPLAIN_CRITERIA;
+        return EXIT_YES;
+    case 'o':
+        return read_format(command, optarg, &out->format);
+    case 'h':
+        out->help = true;
+        return EXIT_YES;
+    default:
+        return EXIT_USAGE;
+    }
+}
+
 static int parse(const struct command *command, int argc, char **argv, struct arguments *out)
 {
-    enum { CLUSTER = 256, CONFIG, CRITERIA };
     static const struct option options[] = {{"file", required_argument, NULL, 'f'},
                                             {"output", required_argument, NULL, 'o'},
                                             {"cluster", required_argument, NULL, CLUSTER},
                                             {"config", required_argument, NULL, CONFIG},
+                                            {"policy", required_argument, NULL, POLICY},
                                             {"criteria", no_argument, NULL, CRITERIA},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
@@ -54,30 +96,13 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
 
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":f:o:h", options, NULL)) != -1) {
-        switch (option) {
-        case 'f':
-            out->pod = optarg;
-            break;
-        case CLUSTER:
-            out->cluster = optarg;
-            break;
-        case CONFIG:
-            out->config = optarg;
-            break;
-        case CRITERIA:
-            out->columns = EXPLAIN_CRITERIA;
-            break;
-        case 'o':
-            if (strcmp(optarg, "json") != 0 && strcmp(optarg, "text") != 0)
-                return command_complain(command, "-o is text or json, not %s", optarg);
-            out->format = strcmp(optarg, "json") == 0 ? VIEW_JSON : VIEW_TEXT;
-            break;
-        case 'h':
-            out->help = true;
-            return EXIT_YES;
-        default:
+        int code;
+
+        if (option == ':' || option == '?')
             return command_complain_option(command, option, argv);
-        }
+        code = take_option(command, option, out);
+        if (code != EXIT_YES || out->help)
+            return code;
     }
     if (optind < argc)
         return command_complain(command, "unexpected argument %s", argv[optind]);
@@ -131,24 +156,6 @@ static int read_cluster(const char *path, struct cluster *cluster,
     return 0;
 }
 
-/* What of the configuration counts: the policy, and the mix of pods if it is given. */
-static int read_config(const char *path, struct extender *extender, struct error *err)
-{
-    AUTO(config_clear) struct config config;
-    struct pod_mix *mix;
-
-    config_defaults(&config);
-    if (path != NULL && command_load_config(&config, path, err) < 0)
-        return error_pass(err);
-    extender->options.policy = config_policy(&config);
-    if (config.packing_workload_file[0] == '\0')
-        return 0;
-    if (pod_mix_file_read(config.packing_workload_file, extender->classes, &mix, err) < 0)
-        return error_wrap(err, "packing.workloadFile");
-    cluster_set_pod_mix(extender->cluster, mix);
-    return 0;
-}
-
 static int explain(const struct arguments *arguments, struct extender *extender, struct error *err)
 {
     struct moment now = clock_now();
@@ -157,7 +164,7 @@ static int explain(const struct arguments *arguments, struct extender *extender,
     size_t kept;
 
     kube_object_init(&pod.object, KUBE_POD);
-    if (read_config(arguments->config, extender, err) < 0 ||
+    if (command_configure(extender, arguments->config, arguments->policy, err) < 0 ||
         read_cluster(arguments->cluster, extender->cluster, extender->classes, err) < 0 ||
         read_pod(arguments->pod, &pod, err) < 0) {
         kube_object_clear(&pod.object);

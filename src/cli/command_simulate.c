@@ -3,7 +3,6 @@
 #include "command.h"
 #include "topofit/class.h"
 #include "topofit/clock.h"
-#include "topofit/config.h"
 #include "topofit/embedded.h"
 #include "topofit/history.h"
 #include "topofit/mem.h"
@@ -16,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SUGGESTION_DISTANCE 3
 #define MEMO_SLOTS 65536
 #define PROGRESS_AFTER_MS 1000 /* a short run needs no progress */
 #define PROGRESS_EVERY_MS 200
@@ -56,46 +54,9 @@ struct arguments {
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-/* Position of a word in a list that ends with NULL; -1 and an error with the nearest one. */
-static int find_word(const char *const *words, const char *word, const char *option,
-                     struct error *err)
+static int read_ways(const struct command *command, const char *list, bool *ways)
 {
-    AUTO(buf_clear) struct buf known = buf_with_max(200);
-    const char *nearest = NULL;
-    unsigned least = SUGGESTION_DISTANCE + 1;
-
-    for (int i = 0; words[i] != NULL; i++) {
-        unsigned distance = text_distance(word, words[i], SUGGESTION_DISTANCE);
-
-        if (distance == 0)
-            return i;
-        if (distance < least) {
-            least = distance;
-            nearest = words[i];
-        }
-        buf_addf(&known, "%s%s", i > 0 ? ", " : "", words[i]);
-    }
-    error_set(err, ERR_INVALID, "%s: there is no %.60s; %s%s%s", option, word,
-              nearest != NULL ? "did you mean " : "there are ",
-              nearest != NULL ? nearest : buf_text(&known), nearest != NULL ? "?" : "");
-    return -1;
-}
-
-/* Without a word the policy stays as configured. */
-static int apply_policy(const char *word, struct decide_policy *policy, struct error *err)
-{
-    const char *names[PACKING_POLICY_COUNT + 1] = {NULL};
-
-    for (unsigned i = 0; i < PACKING_POLICY_COUNT; i++)
-        names[i] = packing_policy_name((enum packing_policy)i);
-    if (word == NULL || packing_policy_find(word, &policy->packing))
-        return 0;
-    find_word(names, word, "--policy", err);
-    return error_pass(err);
-}
-
-static int read_ways(const char *list, bool *ways, struct error *err)
-{
+    struct error err = {0};
     const char *names[SIMULATE_WAYS + 1] = {NULL};
     char item[32];
 
@@ -104,15 +65,15 @@ static int read_ways(const char *list, bool *ways, struct error *err)
         ways[w] = false;
     }
     while (text_next_item(&list, item, sizeof item)) {
-        int way = find_word(names, item, "--only", err);
+        int way = command_find_word(names, item, "--only", &err);
 
         if (way < 0)
-            return error_pass(err);
+            return command_complain(command, "%s", err.text);
         ways[way] = true;
     }
     if (!ways[SIMULATE_TOPOFIT] && !ways[SIMULATE_FIRST_FIT] && !ways[SIMULATE_BEST_EFFORT])
-        return error_set(err, ERR_INVALID, "--only names nothing");
-    return 0;
+        return command_complain(command, "--only names nothing");
+    return EXIT_YES;
 }
 
 static int read_format(const struct command *command, const char *word, enum simulate_format *out)
@@ -120,7 +81,7 @@ static int read_format(const struct command *command, const char *word, enum sim
     static const char *const words[] = {
         [SIMULATE_TABLE] = "text", [SIMULATE_JSON] = "json", [SIMULATE_CSV] = "csv", NULL};
     struct error err = {0};
-    int number = find_word(words, word, "-o", &err);
+    int number = command_find_word(words, word, "-o", &err);
 
     if (number < 0)
         return command_complain(command, "%s", err.text);
@@ -132,11 +93,9 @@ static int read_format(const struct command *command, const char *word, enum sim
 
 enum { POLICY = 256, ONLY, NO_DEPARTURES, CONFIG };
 
-/* return an exit code; a misspelt way is bad input, as a misspelt policy is. */
+/* return an exit code. */
 static int take_option(const struct command *command, int option, struct arguments *out)
 {
-    struct error err = {0};
-
     switch (option) {
     case 'w':
         out->workload = optarg;
@@ -148,7 +107,7 @@ static int take_option(const struct command *command, int option, struct argumen
         out->policy = optarg;
         return EXIT_YES;
     case ONLY:
-        return read_ways(optarg, out->ways, &err) < 0 ? command_fail(&err) : EXIT_YES;
+        return read_ways(command, optarg, out->ways);
     case NO_DEPARTURES:
         out->no_departures = true;
         return EXIT_YES;
@@ -262,18 +221,6 @@ static void session_clear(struct session *session)
     class_table_clear(&session->classes);
 }
 
-static int read_policy(const struct arguments *arguments, struct decide_policy *out,
-                       struct error *err)
-{
-    AUTO(config_clear) struct config config;
-
-    config_defaults(&config);
-    if (arguments->config != NULL && command_load_config(&config, arguments->config, err) < 0)
-        return error_pass(err);
-    *out = config_policy(&config);
-    return apply_policy(arguments->policy, out, err);
-}
-
 static int read_files(const struct arguments *arguments, struct session *session, struct error *err)
 {
     AUTO(buf_clear) struct buf workload = buf_with_max(EMBEDDED_BYTES_MAX);
@@ -355,7 +302,7 @@ static int simulate(const struct arguments *arguments, struct session *session)
     struct error err = {0};
     size_t placed = 0;
 
-    if (read_policy(arguments, &session->extender.options.policy, &err) < 0 ||
+    if (command_configure(&session->extender, arguments->config, arguments->policy, &err) < 0 ||
         read_files(arguments, session, &err) < 0 || check_hope(arguments, session, &err) < 0 ||
         run_ways(arguments, session, &err) < 0)
         return command_fail(&err);

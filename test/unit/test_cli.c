@@ -148,7 +148,7 @@ static void test_cli_run__wrong_usage_is_two_and_helps(void **state)
         {"serve extra", "unexpected argument extra"},
         {"serve --kubeconfig a --cluster b", "exclude each other"},
         {"explain", "-f and --cluster are both needed"},
-        {"explain -f a --cluster b -o xml", "text or json, not xml"},
+        {"explain -f a --cluster b -o xml", "-o: there is no xml; there are json, text"},
         {"explain -f - --cluster -", "stdin"},
         {"check-config a b", "one file at a time"},
         {"check-config --frob", "unknown option"},
@@ -327,6 +327,31 @@ static void test_cli_run__explain_says_what_is_wrong_with_its_files(void **state
     assert_int_equal(empty.code, EXIT_BAD_INPUT);
 }
 
+static void test_cli_run__explain_takes_a_policy_over_the_configured_one(void **state)
+{
+    AUTO(run_clear) struct run configured = explain(POD("1"), dump, "--criteria");
+    AUTO(run_clear) struct run asked = explain(POD("1"), dump, "--criteria --policy spread");
+    AUTO(run_clear) struct run misspelt = explain(POD("1"), dump, "--policy spraed");
+
+    (void)state;
+    assert_contains(configured.out, "\npack: ");
+    assert_contains(asked.out, "\nspread: ");
+    assert_int_equal(misspelt.code, EXIT_BAD_INPUT);
+    assert_contains(misspelt.err, "--policy: there is no spraed; did you mean spread?");
+}
+
+static void test_cli_run__explain_reads_the_mix_that_is_given(void **state)
+{
+    AUTO_FREE char *config = write_file("packing: {workloadFile: /nowhere/jobs.csv}\n");
+    AUTO_FREE char *option = xasprintf("--config %s", config);
+    AUTO(run_clear) struct run ran = explain(POD("1"), dump, option);
+
+    (void)state;
+    unlink(config);
+    assert_int_equal(ran.code, EXIT_BAD_INPUT);
+    assert_contains(ran.err, "packing.workloadFile: /nowhere/jobs.csv");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +366,8 @@ int main(void)
         cmocka_unit_test(test_cli_run__completion_knows_commands_and_options),
         cmocka_unit_test(test_cli_run__explain_shows_where_a_pod_would_go),
         cmocka_unit_test(test_cli_run__explain_says_what_is_wrong_with_its_files),
+        cmocka_unit_test(test_cli_run__explain_takes_a_policy_over_the_configured_one),
+        cmocka_unit_test(test_cli_run__explain_reads_the_mix_that_is_given),
     };
 
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

@@ -148,6 +148,8 @@ static void test_simulate__wrong_usage_is_two(void **state)
         {"-w a -n b --fast", "unknown option --fast"},
         {"-w a -n", "-n needs a value"},
         {"-w a -n b -o yaml", "-o: there is no yaml; there are text, json, csv"},
+        {"-w a -n b --only topfit", "--only: there is no topfit; did you mean topofit?"},
+        {"-w a -n b --only ,", "--only names nothing"},
         {"-w a -n b -o cvs", "-o: there is no cvs; did you mean csv?"},
     };
 
@@ -168,8 +170,6 @@ static void test_simulate__bad_input_is_four_and_says_where(void **state)
     } cases[] = {
         {"gpus\n1\n", TWO_GPUS, "--policy spraed", "--policy: there is no spraed; did you mean sp"},
         {"gpus\n1\n", TWO_GPUS, "--policy tidy-up", "there are pack, spread, topology-first"},
-        {"gpus\n1\n", TWO_GPUS, "--only topfit", "--only: there is no topfit; did you mean topof"},
-        {"gpus\n1\n", TWO_GPUS, "--only ,", "--only names nothing"},
         {"gpus\n1\n", TWO_GPUS, "--config /nowhere.yaml", "/nowhere.yaml"},
         {"gpus,prio\n1,1\n", TWO_GPUS, "", "/jobs.csv: header, column 2: unknown column prio"},
         {"gpus\n1\n-2\n", TWO_GPUS, "", "/jobs.csv: line 3, column 1 (gpus): -2 is negative"},
@@ -233,6 +233,29 @@ static void test_simulate__the_same_files_give_the_same_answer(void **state)
     scratch_remove(folder);
 }
 
+/* A hole of 600 is kept for the job that fills it only where it is known that such jobs come. */
+static void test_simulate__a_mix_that_is_given_counts_from_the_first_job_on(void **state)
+{
+    char *folder =
+        folder_with("gpus,gpu_milli\n1,400\n1,300\n1,600\n1,700\n", "name,gpus\na,1\nb,1\n");
+    AUTO_FREE char *config = xasprintf("packing: {workloadFile: %s/mix.csv}\n", folder);
+    AUTO_FREE char *options = xasprintf("--only topofit --config %s/config.yaml", folder);
+    AUTO(run_clear) struct run without = run_in(folder, "--only topofit");
+    AUTO(run_clear) struct run missing = {0};
+    AUTO(run_clear) struct run given = {0};
+
+    (void)state;
+    scratch_put(folder, "config.yaml", config);
+    missing = run_in(folder, options);
+    scratch_put(folder, "mix.csv", "gpus,gpu_milli\n1,600\n1,700\n");
+    given = run_in(folder, options);
+    assert_contains(without.out, "\ntopofit  4     3       1");
+    assert_int_equal(missing.code, EXIT_BAD_INPUT);
+    assert_contains(missing.err, "packing.workloadFile: ");
+    assert_contains(given.out, "\ntopofit  4     4       0");
+    scratch_remove(folder);
+}
+
 static void test_simulate__completion_knows_its_words(void **state)
 {
     static const char *const words[] = {"--no-departures", "pack spread topology-first",
@@ -263,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_simulate__some_hopeless_jobs_are_worth_a_word),
         cmocka_unit_test(test_simulate__nothing_placed_on_full_nodes_is_one),
         cmocka_unit_test(test_simulate__the_same_files_give_the_same_answer),
+        cmocka_unit_test(test_simulate__a_mix_that_is_given_counts_from_the_first_job_on),
         cmocka_unit_test(test_simulate__completion_knows_its_words),
     };
 

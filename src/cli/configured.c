@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* configured - an extender without a daemon, set up as a configuration file and --policy say. */
+#include "command.h"
+#include "topofit/mem.h"
+#include "topofit/pod_mix_file.h"
+#include "topofit/text.h"
+
+#define SUGGESTION_DISTANCE 3
+
+int command_find_word(const char *const *words, const char *word, const char *option,
+                      struct error *err)
+{
+    AUTO(buf_clear) struct buf known = buf_with_max(200);
+    const char *nearest = NULL;
+    unsigned least = SUGGESTION_DISTANCE + 1;
+
+    for (int i = 0; words[i] != NULL; i++) {
+        unsigned distance = text_distance(word, words[i], SUGGESTION_DISTANCE);
+
+        if (distance == 0)
+            return i;
+        if (distance < least) {
+            least = distance;
+            nearest = words[i];
+        }
+        buf_addf(&known, "%s%s", i > 0 ? ", " : "", words[i]);
+    }
+    error_set(err, ERR_INVALID, "%s: there is no %.60s; %s%s%s", option, word,
+              nearest != NULL ? "did you mean " : "there are ",
+              nearest != NULL ? nearest : buf_text(&known), nearest != NULL ? "?" : "");
+    return -1;
+}
+
+/* Without a word the policy stays as configured. */
+static int apply_policy(const char *word, struct decide_policy *policy, struct error *err)
+{
+    const char *names[PACKING_POLICY_COUNT + 1] = {NULL};
+
+    for (unsigned i = 0; i < PACKING_POLICY_COUNT; i++)
+        names[i] = packing_policy_name((enum packing_policy)i);
+    if (word == NULL || packing_policy_find(word, &policy->packing))
+        return 0;
+    command_find_word(names, word, "--policy", err);
+    return error_pass(err);
+}
+
+static int give_mix(const struct config *config, struct extender *extender, struct error *err)
+{
+    struct pod_mix *mix;
+
+    if (config->packing_workload_file[0] == '\0')
+        return 0;
+    if (pod_mix_file_read(config->packing_workload_file, extender->classes, &mix, err) < 0)
+        return error_wrap(err, "packing.workloadFile");
+    cluster_set_pod_mix(extender->cluster, mix);
+    return 0;
+}
+
+int command_configure(struct extender *extender, const char *path, const char *policy,
+                      struct error *err)
+{
+    AUTO(config_clear) struct config config;
+
+    config_defaults(&config);
+    if (path != NULL && command_load_config(&config, path, err) < 0)
+        return error_pass(err);
+    extender->options.policy = config_policy(&config);
+    if (apply_policy(policy, &extender->options.policy, err) < 0)
+        return error_pass(err);
+    return give_mix(&config, extender, err);
+}

@@ -68,27 +68,43 @@ static int set_number(const struct key *key, const char *value, uint64_t *field,
     return 0;
 }
 
+static const struct {
+    const char *unit;
+    uint64_t ms;
+} duration_units[] = {{"m", 60000}, {"s", 1000}, {"ms", 1}};
+
+/* As people write it: in the greatest unit of which it is a whole number; nothing is "0s". */
+static void write_duration(uint64_t ms, struct buf *out)
+{
+    size_t i = ms == 0 ? 1 : 0;
+
+    while (ms % duration_units[i].ms != 0)
+        i++;
+    buf_addf(out, "%" PRIu64 "%s", ms / duration_units[i].ms, duration_units[i].unit);
+}
+
 static int set_duration(const struct key *key, const char *value, uint64_t *field,
                         struct error *err)
 {
-    static const struct {
-        const char *unit;
-        uint64_t ms;
-    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}};
+    AUTO(buf_clear) struct buf range = buf_with_max(100);
     size_t digits = strspn(value, "0123456789");
 
-    for (size_t i = 0; digits > 0 && digits < 10 && i < ARRAY_LEN(units); i++) {
-        uint64_t ms = strtoull(value, NULL, 10) * units[i].ms;
+    for (size_t i = 0; digits > 0 && digits < 10 && i < ARRAY_LEN(duration_units); i++) {
+        uint64_t ms = strtoull(value, NULL, 10) * duration_units[i].ms;
 
-        if (strcmp(value + digits, units[i].unit) == 0 && ms >= key->min && ms <= key->max) {
+        if (strcmp(value + digits, duration_units[i].unit) == 0 && ms >= key->min &&
+            ms <= key->max) {
             *field = ms;
             return 0;
         }
     }
+    buf_add_text(&range, "from ");
+    write_duration(key->min, &range);
+    buf_add_text(&range, " to ");
+    write_duration(key->max, &range);
     return error_set(err, ERR_INVALID,
-                     "%s is \"%.60s\": expected a duration such as 500ms, 6s or 2m, from %" PRIu64
-                     "ms to %" PRIu64 "ms",
-                     key->name, value, key->min, key->max);
+                     "%s is \"%.60s\": expected a duration such as 500ms, 6s or 2m, %s", key->name,
+                     value, buf_text(&range));
 }
 
 static void set_text(const char *value, void *field)
@@ -433,7 +449,9 @@ static void write_value(const struct config *config, const struct key *key, stru
         buf_addf(out, "%" PRIu64, *(const uint64_t *)field);
         return;
     case KEY_DURATION:
-        buf_addf(out, "\"%" PRIu64 "ms\"", *(const uint64_t *)field);
+        buf_add_text(out, "\"");
+        write_duration(*(const uint64_t *)field, out);
+        buf_add_text(out, "\"");
         return;
     case KEY_BOOL:
         buf_add_text(out, *(const bool *)field ? "true" : "false");

@@ -189,7 +189,7 @@ check "topofit's configuration, filled" check_daemon_config "--values $here/valu
 # The chart holds terminationGracePeriodSeconds against it.
 check_bind_timeout() {
     grep -q '"bindTimeout" "6s"' $chart/templates/_helpers.tpl || return 1
-    [ -z "${TOPOFIT:-}" ] || "$TOPOFIT" check-config | grep -qx '  bindTimeout: "6000ms"'
+    [ -z "${TOPOFIT:-}" ] || "$TOPOFIT" check-config | grep -qx '  bindTimeout: "6s"'
 }
 check "the chart knows topofit's bindTimeout" check_bind_timeout
 

@@ -315,6 +315,8 @@ static void test_config_write_yaml__is_read_back_as_it_was(void **state)
     assert_ok(config_read(&again, buf_text(&first), first.length, &err), &err);
     config_write_yaml(&again, &second);
     assert_string_equal(buf_text(&first), buf_text(&second));
+    assert_contains(buf_text(&first), "\n  requestTimeout: \"10s\"");
+    assert_contains(buf_text(&first), "\n  reconcileInterval: \"10m\"");
     assert_string_equal(again.kube_kubeconfig, "a: \"b\" # c");
     assert_int_equal(again.extender_bind_timeout_ms, 7000);
     assert_int_equal(again.topology_mode, TOPOLOGY_OFF);

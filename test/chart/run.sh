@@ -153,6 +153,8 @@ check "an update ends the old pod first when schedulers elect none" check_render
 check "several replicas are spread" check_rendered "--set replicaCount=2" \
     "topologyKey: kubernetes.io/hostname"
 check "one replica is not spread" check_not_rendered "" topologySpreadConstraints
+check "topofit finds what is mounted besides" check_rendered "--values $here/values/full.yaml" \
+    "mountPath: /etc/topofit-jobs"
 check "affinity replaces the spread" check_not_rendered "--values $here/values/full.yaml" \
     topologySpreadConstraints
 check "a DaemonSet has no budget" check_not_rendered "--set scheduler.enabled=false" \
@@ -221,6 +223,8 @@ done <<'EOF'
 --set,serviceAccount.create=false name the account
 --set,networkPolicy.enabled=true,--set,scheduler.enabled=false host's network
 --set,networkPolicy.form=1 form
+--set,extraVolumes=jobs extraVolumes
+--set,extraVolumeMounts=jobs extraVolumeMounts
 --set,extender.tls.secretName=cert inside one pod
 --set,extender.tls.clientCaSecretName=ca,--set,scheduler.enabled=false give both
 --set,admin.tls.secretName=Bad_Name secretName

@@ -287,6 +287,9 @@ spec:
           mountPath: /etc/topofit-tls/{{ $name }}
           readOnly: true
         {{- end }}
+        {{- with .Values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
     {{- if .Values.scheduler.enabled }}
     - name: kube-scheduler
       image: {{ include "topofit.image" (dict "image" .Values.scheduler.image "tag" (include "topofit.schedulerTag" .)) | quote }}
@@ -341,5 +344,8 @@ spec:
     - name: scheduler-config
       configMap:
         name: {{ include "topofit.fullname" . }}-scheduler
+    {{- end }}
+    {{- with .Values.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
     {{- end }}
 {{- end }}

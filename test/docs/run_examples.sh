@@ -6,7 +6,8 @@
 # command of it fails, when it takes longer than a minute, or when it leaves a topofit running.
 #
 # The blocks of a page share a working directory: links to everything in the repository, but the
-# program under test as build/topofit. nvidia-smi is a stand-in for a machine with two GPUs.
+# program under test as build/topofit. nvidia-smi is a stand-in for a machine with two GPUs. TMPDIR is
+# not set, as in most shells: mktemp makes what a block needs beside.
 #
 # Blocks fenced otherwise (```console: they need a cluster) are not run, nor are those that install
 # or build. Ports 9901 and 9902 are replaced, so that a daemon on this machine is not disturbed.
@@ -44,7 +45,7 @@ trap 'exit 130' INT TERM
 extender=127.0.0.1:$((20000 + $$ % 6000 * 2))
 admin=127.0.0.1:$((20001 + $$ % 6000 * 2))
 
-mkdir "$scratch/bin" "$scratch/blocks" "$scratch/tmp" "$scratch/program"
+mkdir "$scratch/bin" "$scratch/blocks" "$scratch/program"
 # What the examples find as topofit; exec keeps the process id that a block sees as $!.
 cat >"$scratch/program/topofit" <<END
 #!/bin/sh
@@ -125,7 +126,8 @@ left_running() {
 run_script() { # file, options of the shell; in the directory of the page
     (
         cd "$scratch/place"
-        PATH="$scratch/program:$scratch/bin:$PATH" TMPDIR="$scratch/tmp" \
+        unset TMPDIR
+        PATH="$scratch/program:$scratch/bin:$PATH" \
             NO_PROXY=127.0.0.1 no_proxy=127.0.0.1 \
             timeout 60 sh "$2" "$1" >"$scratch/got" 2>"$scratch/err" </dev/null
     )

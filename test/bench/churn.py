@@ -4,8 +4,10 @@
 
   churn.py generate DIR [--seed N] [--jobs N] [--load X]   jobs.csv and one list of nodes per machine
   churn.py arrivals PODS NODES [--seed N] [--ratio 1.3]    openb pods in random order, as published
-  churn.py table TOPOFIT [--seeds 1-5] [--loads 0.9,1.2] [--openb-seeds 42|none] [--options ...]
-                                                          runs everything and prints the table
+  churn.py table TOPOFIT [--seeds 1-5|none] [--loads 0.9,1.2] [--openb-seeds 42|none] [--given]
+                         [--options ...]                  runs everything and prints the table
+
+--given: topofit is told the pods of each openb trace (packing.workloadFile) instead of learning them.
 
 Everything follows from the seed. Python's own generator is used, so figures differ a little from
 those published for openb, whose seeds are those of Go.
@@ -173,6 +175,14 @@ def table_churn(args, folder):
             yield from rows_of('churn at %.0f %%, %s' % (100 * load, name), reports, churn_figures)
 
 
+def mix_options(folder, pods):
+    """Options with which topofit knows beforehand what comes."""
+    config = os.path.join(folder, 'mix.yaml')
+    with open(config, 'w', encoding='utf-8') as file:
+        json.dump({'packing': {'workloadFile': os.path.realpath(pods)}}, file)
+    return ['--config', config]
+
+
 def table_openb(args, folder):
     nodes = os.path.join(DATA, 'openb', 'openb_node_list_gpu_node.csv')
     jobs = os.path.join(folder, 'arrivals.csv')
@@ -181,7 +191,8 @@ def table_openb(args, folder):
         for seed in seeds_of(args.openb_seeds):
             pods = os.path.join(DATA, 'openb', 'openb_pod_list_%s.csv' % name)
             write_csv(jobs, *arrivals(pods, nodes, seed, 1.3))
-            reports.append(simulate(args.topofit, jobs, nodes, args.options))
+            options = mix_options(folder, pods) if args.given else []
+            reports.append(simulate(args.topofit, jobs, nodes, options + args.options))
         yield from rows_of('openb, %s' % name, reports, openb_figures)
 
 
@@ -194,7 +205,7 @@ def table(args):
     with tempfile.TemporaryDirectory() as folder:
         print_row(COLUMNS)
         print_row(['---'] * len(COLUMNS))
-        for row in table_churn(args, folder):
+        for row in table_churn(args, folder) if args.seeds != 'none' else ():
             print_row(row)
         for row in table_openb(args, folder) if args.openb_seeds != 'none' else ():
             print_row(row)
@@ -219,6 +230,7 @@ def main():
     verb.add_argument('--seeds', default='1-5')
     verb.add_argument('--openb-seeds', default='42')
     verb.add_argument('--jobs', type=int, default=2000)
+    verb.add_argument('--given', action='store_true')
     verb.add_argument('--loads', default='0.9,1.2')
     verb.add_argument('--options', type=str.split, default=[],
                       help='for topofit simulate, e.g. "--policy topology-first"')

@@ -18,7 +18,7 @@ struct leftover {
     uint16_t idle_milli[DEVICE_MAX]; /* of each device, in thousandths; 0 where none is given out */
     uint32_t total_milli;
     uint32_t closed_milli; /* idle on devices that take no further tenant: of use to nobody */
-    uint64_t cpu_milli; /* UINT64_MAX when the node does not say what it has */
+    uint64_t cpu_milli;    /* UINT64_MAX when the node does not say what it has */
 };
 
 void leftover_of(const struct node *node, const struct node_use *use, struct host_amounts host_used,

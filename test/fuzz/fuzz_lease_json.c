@@ -33,7 +33,9 @@ static void write_again(const struct lease_record *record)
     assert(is_same(record->renew_time, again.renew_time));
     assert(is_same(record->meta.resource_version, again.meta.resource_version));
     assert(record->duration_s == again.duration_s && record->transitions == again.transitions);
-    assert(record->meta.labels.count == again.meta.labels.count);
+    /* Labels that come twice come once when they are written; the last ones count. */
+    for (size_t i = 0; i < again.meta.labels.count; i++)
+        assert(kube_pairs_get(&record->meta.labels, again.meta.labels.items[i].key) != NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -159,7 +159,7 @@ static void reference_node(const struct harness *harness, const struct node_stat
     worth_of(
         &(struct worth_question){
             .node = state->node, .use = &state->use, .request = request, .plan = &plan},
-             &models, &worth);
+        &models, &worth);
     out->ranked.merit = worth_merit(&worth, harness->extender.options.policy.packing);
 }
 

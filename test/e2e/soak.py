@@ -161,11 +161,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60, help="how long (default 60)")
     parser.add_argument("--warm-up", type=float, default=None,
-                        help="seconds not judged (default: a third, at most 300)")
+                        help="seconds not judged (default: half, at most 300)")
     options = parser.parse_args()
     if not {"TOPOFIT", "KUBE_BIN_DIR"} <= set(os.environ):
         parser.error("TOPOFIT and KUBE_BIN_DIR must be set, as for run.sh")
-    warm_up_s = min(options.seconds / 3, 300) if options.warm_up is None else options.warm_up
+    warm_up_s = min(options.seconds / 2, 300) if options.warm_up is None else options.warm_up
     soak = Soak(controlplane.shared())
     try:
         soak.run_until(warm_up_s / 2)

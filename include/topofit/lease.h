@@ -73,6 +73,12 @@ uint64_t lease_held_until_ms(const struct lease *lease);
  */
 bool lease_is_undecided(const struct lease *lease);
 
+/*
+ * Does the server keep no Leases: it refuses to make one, or says it has made one and has none?
+ * Then nobody can be elected. False again as soon as there is one.
+ */
+bool lease_is_unsupported(const struct lease *lease);
+
 /* The number of our present or last term, counted from 1; 0: we never led. */
 uint64_t lease_term(const struct lease *lease);
 

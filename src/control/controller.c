@@ -127,9 +127,15 @@ void controller_free(struct controller *c)
 
 /* --- who may bind ---------------------------------------------------------------------------- */
 
+/* Is there an election, and a server to hold it? */
+static bool elects(const struct controller *c)
+{
+    return c->lease != NULL && !lease_is_unsupported(c->lease);
+}
+
 static bool leads(const struct controller *c, uint64_t now_ms)
 {
-    return c->lease == NULL || now_ms < lease_held_until_ms(c->lease);
+    return !elects(c) || now_ms < lease_held_until_ms(c->lease);
 }
 
 /*
@@ -142,7 +148,7 @@ static bool may_bind(const struct controller *c, uint64_t now_ms)
 
     if (!leads(c, now_ms) || reflector_lists_done(c->nodes) == 0 || pod_lists == 0)
         return false;
-    return c->lease == NULL || (c->term == lease_term(c->lease) && pod_lists > c->lists_at_term);
+    return !elects(c) || (c->term == lease_term(c->lease) && pod_lists > c->lists_at_term);
 }
 
 static void look_at_lease(struct controller *c, uint64_t now_ms)
@@ -160,9 +166,12 @@ static void look_at_lease(struct controller *c, uint64_t now_ms)
     /* Also of what is only being settled: it may still be executed. */
     if (binder_in_flight(c->binder) > 0)
         lease_note_work(c->lease, now_ms);
-    binder_permit(c->binder, may_bind(c, now_ms)
-                                 ? lease_held_until_ms(c->lease) + c->margin_ms - c->network_ms
-                                 : 0);
+    if (!elects(c))
+        binder_permit(c->binder, UINT64_MAX);
+    else
+        binder_permit(c->binder, may_bind(c, now_ms)
+                                     ? lease_held_until_ms(c->lease) + c->margin_ms - c->network_ms
+                                     : 0);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
@@ -191,7 +200,7 @@ static bool is_done(const struct controller *c, uint64_t now_ms)
  */
 static bool gives_lease_up(const struct controller *c)
 {
-    return c->lease != NULL && binder_settling(c->binder) == 0;
+    return elects(c) && binder_settling(c->binder) == 0;
 }
 
 static void look_at_end(struct controller *c, uint64_t now_ms)

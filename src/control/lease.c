@@ -143,6 +143,11 @@ bool lease_is_undecided(const struct lease *lease)
     return !lease->has_paused;
 }
 
+bool lease_is_unsupported(const struct lease *lease)
+{
+    return lease->is_unsupported;
+}
+
 uint64_t lease_term(const struct lease *lease)
 {
     return lease->term;

@@ -181,12 +181,25 @@ static void take_release(struct lease *lease, struct lease_record *steal_record,
 }
 
 /* Somebody deleted it, or there never was one. Whoever holds it still believes in it. */
+/* There is nothing to elect by: servers in memory, for tests, know no Leases. */
+static void note_unsupported(struct lease *lease)
+{
+    lease->is_unsupported = true;
+    note_problem(lease, "this API server keeps no Leases, so there is no election: ",
+                 "let only one topofit run");
+}
+
 static void take_absence(struct lease *lease, uint64_t now_ms)
 {
     bool is_anothers = !is_held_by_nobody(lease) && !lease_names_us(lease);
 
     lease->problem[0] = '\0';
     lease->in_doubt = false;
+    if (lease->was_made_unreadable) {
+        note_unsupported(lease);
+        lease_pause_long(lease, now_ms);
+        return;
+    }
     if (is_anothers && !lease->is_resigning && !may_take(lease, now_ms)) {
         lease_pause(lease, CALL_LOOK, now_ms);
         return;
@@ -255,6 +268,14 @@ static bool is_passing(const struct lease *lease, int http_status)
            http_status / 100 != 4 || (http_status == 403 && lease->refusals <= REFUSALS_PASSING);
 }
 
+/* A server that has Leases refuses to make one like this only where the namespace is missing. */
+static bool is_no_place_for_leases(int http_status, const struct api_refusal *refusal)
+{
+    return http_status == 405 || http_status == 501 ||
+           (http_status == 404 && refusal->is_servers_own &&
+            strstr(refusal->status.message, "namespace") == NULL);
+}
+
 static void take_refusal(struct lease *lease, enum call sent, const struct api_answer *answer,
                          uint64_t now_ms)
 {
@@ -275,6 +296,8 @@ static void take_refusal(struct lease *lease, enum call sent, const struct api_a
         return;
     }
     note_refusal(lease, sent, answer->status, &refusal.status);
+    if (sent == CALL_CREATE && is_no_place_for_leases(answer->status, &refusal))
+        note_unsupported(lease);
     if (makes_us_the_holder(sent) && refusal.fate == API_IN_DOUBT)
         note_doubt(lease);
     lease->refusals++;
@@ -300,10 +323,12 @@ void lease_take_answer(struct lease *lease, enum call sent, const struct api_ans
         take_refusal(lease, sent, answer, now_ms);
     } else if (lease_json_read(answer->body, answer->body_length, &record, &err) < 0) {
         note_problem(lease, "the answer could not be read: ", err.text);
+        lease->was_made_unreadable = sent == CALL_CREATE;
         go_on_without_answer(lease, sent, true, now_ms);
     } else {
         lease->problem[0] = '\0';
         lease->refusals = 0;
+        lease->is_unsupported = lease->was_made_unreadable = false;
         takers[sent](lease, &record, now_ms);
     }
 }

@@ -58,6 +58,8 @@ struct lease {
     unsigned refusals; /* in a row */
 
     bool is_resigning, is_resigned;
+    bool was_made_unreadable; /* the last creation was answered well, and not with a Lease */
+    bool is_unsupported;      /* the server keeps no Leases */
     uint64_t resign_by_ms;
 
     struct lease_counters counters;

@@ -14,10 +14,10 @@
 #define PAGE_LIMIT 500                /* objects on a page of a list */
 #define REFUSAL_MAX_BYTES (64u << 10) /* of the body that explains a failure */
 #define PATH_MAX_BYTES (64u << 10)
-#define LIST_PAGES_MAX 2000u    /* a million objects */
-#define LIST_MAX_MS 600000u     /* from the first page to the last, however it drips */
-#define ANSWER_WAIT_MS 60000u   /* for a status, and between bytes of a list */
-#define STREAM_SILENCE_MS 1000u /* of a server that does not know streamed lists */
+#define LIST_PAGES_MAX 2000u   /* a million objects */
+#define LIST_MAX_MS 600000u    /* from the first page to the last, however it drips */
+#define ANSWER_WAIT_MS 60000u  /* for a status, and between bytes of a list */
+#define STREAM_SILENCE_MS 500u /* of a server that does not know streamed lists */
 #define STREAM_MAX_MS 30000u
 #define WATCH_SILENCE_MS 150000u /* bookmarks come about once a minute */
 #define WATCH_SHORT_MS 1000u     /* a watch without events that ends sooner is a failure */

@@ -215,10 +215,45 @@ static void test_trouble__says_that_the_namespace_is_missing(void **state)
     expect_call(story, "GET");
     answer_status(story, 404);
     expect_call(story, "POST");
-    answer_status(story, 404);
+    answer_with(
+        story, 404,
+        "{\"kind\":\"Status\",\"message\":\"namespaces \\\"gpu\\\" not found\",\"code\":404}");
     assert_contains(lease_problem(story->lease), "is there a namespace gpu?");
+    assert_false(lease_is_unsupported(story->lease));
     wait_for_call(story, "GET");
     assert_int_equal(story->now_ms, T0 + 5 * RETRY);
+}
+
+static void test_trouble__of_a_server_that_makes_leases_and_has_none_is_no_election(void **state)
+{
+    AUTO(lease_story_free) struct lease_story *story = lease_story_new();
+
+    (void)state;
+    expect_call(story, "GET");
+    answer_status(story, 404);
+    expect_call(story, "POST");
+    answer_with(story, 201, "{\"metadata\":{\"name\":\"topofit\"}}");
+    assert_false(lease_is_unsupported(story->lease));
+    expect_call(story, "GET");
+    answer_status(story, 404);
+    assert_true(lease_is_unsupported(story->lease));
+    assert_contains(lease_problem(story->lease), "let only one topofit run");
+}
+
+static void test_trouble__of_a_server_without_leases_is_no_election(void **state)
+{
+    static const int statuses[] = {404, 405, 501};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
+        AUTO(lease_story_free) struct lease_story *story = lease_story_new();
+
+        expect_call(story, "GET");
+        answer_status(story, 404);
+        expect_call(story, "POST");
+        answer_status(story, statuses[i]);
+        assert_true(lease_is_unsupported(story->lease));
+    }
 }
 
 static void test_trouble__is_counted_and_tried_again_after_the_retry_period(void **state)
@@ -333,6 +368,8 @@ int main(void)
         cmocka_unit_test(test_trouble__is_counted_and_tried_again_after_the_retry_period),
         cmocka_unit_test(test_trouble__waits_as_long_as_the_server_asks_but_not_for_days),
         cmocka_unit_test(test_trouble__who_leads_waits_no_longer_than_it_can),
+        cmocka_unit_test(test_trouble__of_a_server_that_makes_leases_and_has_none_is_no_election),
+        cmocka_unit_test(test_trouble__of_a_server_without_leases_is_no_election),
         cmocka_unit_test(test_trouble__a_404_of_somebody_else_is_no_absence),
         cmocka_unit_test(test_trouble__an_answer_that_cannot_be_read_leaves_a_doubt),
         cmocka_unit_test(test_trouble__answers_to_other_requests_are_ignored),

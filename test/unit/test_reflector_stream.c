@@ -110,7 +110,7 @@ static void test_streamed_list__that_falls_silent_is_replaced_by_pages_at_once(v
     (void)state;
     answer_begins(story, 200);
     bytes(story, EVENT("ADDED", "a", "7"));
-    story->now_ms += 999;
+    story->now_ms += 499;
     assert_int_equal(next(story), REFLECTOR_WAIT);
     story->now_ms++;
     expect_pages_at_once(story);
@@ -136,7 +136,7 @@ static void test_streamed_list__without_an_end_is_replaced_by_pages(void **state
     while (story->now_ms < began_ms + 30000) {
         bytes(story, EVENT("MODIFIED", "a", "7"));
         assert_int_equal(next(story), REFLECTOR_WAIT);
-        story->now_ms += 500;
+        story->now_ms += 400;
     }
     expect_pages_at_once(story);
 }

@@ -16,6 +16,13 @@ enum packing_policy {
 };
 #define PACKING_POLICY_COUNT 3
 
+/* Their names, for tables: X(name, policy). */
+#define PACKING_POLICIES(X) \
+    X("pack", PACKING_PACK) X("spread", PACKING_SPREAD) X("topology-first", PACKING_TOPOLOGY_FIRST)
+
+/* All names, for asking which are allowed; NULL behind the last. */
+const char *const *packing_policy_names(void);
+
 /* "pack", "spread", "topology-first". Static storage. */
 const char *packing_policy_name(enum packing_policy policy);
 

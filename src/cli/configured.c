@@ -34,26 +34,10 @@ int command_find_word(const char *const *words, const char *word, const char *op
 /* Without a word the policy stays as configured. */
 static int apply_policy(const char *word, struct decide_policy *policy, struct error *err)
 {
-    const char *names[PACKING_POLICY_COUNT + 1] = {NULL};
-
-    for (unsigned i = 0; i < PACKING_POLICY_COUNT; i++)
-        names[i] = packing_policy_name((enum packing_policy)i);
     if (word == NULL || packing_policy_find(word, &policy->packing))
         return 0;
-    command_find_word(names, word, "--policy", err);
+    command_find_word(packing_policy_names(), word, "--policy", err);
     return error_pass(err);
-}
-
-static int give_mix(const struct config *config, struct extender *extender, struct error *err)
-{
-    struct pod_mix *mix;
-
-    if (config->packing_workload_file[0] == '\0')
-        return 0;
-    if (pod_mix_file_read(config->packing_workload_file, extender->classes, &mix, err) < 0)
-        return error_wrap(err, "packing.workloadFile");
-    cluster_set_pod_mix(extender->cluster, mix);
-    return 0;
 }
 
 int command_configure(struct extender *extender, const char *path, const char *policy,
@@ -67,5 +51,6 @@ int command_configure(struct extender *extender, const char *path, const char *p
     extender->options.policy = config_policy(&config);
     if (apply_policy(policy, &extender->options.policy, err) < 0)
         return error_pass(err);
-    return give_mix(&config, extender, err);
+    return pod_mix_file_give(config.packing_workload_file, extender->classes, extender->cluster,
+                             err);
 }

@@ -422,13 +422,20 @@ static void keep_bookings(struct cluster *cluster, struct cluster *listed)
         (b) = swapped; \
     } while (0)
 
+static bool is_first_list(struct cluster *cluster)
+{
+    LOCK(cluster);
+    return !cluster->pods_listed;
+}
+
 /* The lock is held for what was booked and for the sums; reading and freeing need none. */
 void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t count)
 {
     struct cluster *listed = cluster_new(&cluster->key); /* knows no nodes, so it sums nothing */
+    bool is_first = is_first_list(cluster);
 
     /* The first list shows who runs here. Later ones show hardly anybody whom no watch showed. */
-    for (size_t i = 0; i < count && !cluster_is_synced(cluster); i++)
+    for (size_t i = 0; is_first && i < count; i++)
         tally(listed, pods[i]);
     for (size_t i = 0; i < count; i++)
         put_pod(listed, pods[i]);

@@ -180,7 +180,6 @@ static void take_release(struct lease *lease, struct lease_record *steal_record,
         lease_pause(lease, CALL_LOOK, now_ms);
 }
 
-/* Somebody deleted it, or there never was one. Whoever holds it still believes in it. */
 /* There is nothing to elect by: servers in memory, for tests, know no Leases. */
 static void note_unsupported(struct lease *lease)
 {
@@ -189,6 +188,7 @@ static void note_unsupported(struct lease *lease)
                  "let only one topofit run");
 }
 
+/* Somebody deleted it, or there never was one. Whoever holds it still believes in it. */
 static void take_absence(struct lease *lease, uint64_t now_ms)
 {
     bool is_anothers = !is_held_by_nobody(lease) && !lease_names_us(lease);
@@ -271,9 +271,10 @@ static bool is_passing(const struct lease *lease, int http_status)
 /* A server that has Leases refuses to make one like this only where the namespace is missing. */
 static bool is_no_place_for_leases(int http_status, const struct api_refusal *refusal)
 {
+    if (!refusal->is_servers_own)
+        return false;
     return http_status == 405 || http_status == 501 ||
-           (http_status == 404 && refusal->is_servers_own &&
-            strstr(refusal->status.message, "namespace") == NULL);
+           (http_status == 404 && strstr(refusal->status.message, "namespace") == NULL);
 }
 
 static void take_refusal(struct lease *lease, enum call sent, const struct api_answer *answer,

@@ -75,9 +75,11 @@ static const struct choice choices[] = {
      set_isolation},
     {"topofit.io/packing-policy",
      "pack, spread or topology-first",
-     {{"pack", PACKING_PACK},
-      {"spread", PACKING_SPREAD},
-      {"topology-first", PACKING_TOPOLOGY_FIRST}},
+     {
+#define X(name, policy) {name, policy},
+         PACKING_POLICIES(X)
+#undef X
+     },
      set_packing},
 };
 

@@ -17,10 +17,11 @@ static const struct word source_words[] = {
     {"auto", SOURCE_AUTO}, {"vendor", SOURCE_VENDOR}, {"numa", SOURCE_NUMA}, {0}};
 static const struct word unknown_words[] = {
     {"treat-as-worst", UNKNOWN_AS_WORST}, {"reject", UNKNOWN_REJECT}, {0}};
-static const struct word policy_words[] = {{"pack", PACKING_PACK},
-                                           {"spread", PACKING_SPREAD},
-                                           {"topology-first", PACKING_TOPOLOGY_FIRST},
-                                           {0}};
+static const struct word policy_words[] = {
+#define X(name, policy) {name, policy},
+    PACKING_POLICIES(X)
+#undef X
+        {0}};
 static const struct word device_words[] = {
     {"auto", DEVICES_AUTO}, {"binpack", DEVICES_BINPACK}, {"spread", DEVICES_SPREAD}, {0}};
 static const struct word score_words[] = {{"winner", RANK_WINNER}, {"graded", RANK_GRADED}, {0}};

@@ -186,20 +186,6 @@ static void build(struct daemon *daemon, bool embedded)
     };
 }
 
-/* The mix of pods, if it is given; else it is learned. */
-static int read_mix(struct daemon *daemon, struct error *err)
-{
-    const char *path = daemon->config->packing_workload_file;
-    struct pod_mix *mix;
-
-    if (path[0] == '\0')
-        return 0;
-    if (pod_mix_file_read(path, &daemon->classes, &mix, err) < 0)
-        return error_wrap(err, "packing.workloadFile");
-    cluster_set_pod_mix(daemon->cluster, mix);
-    return 0;
-}
-
 struct daemon *daemon_start(struct config *config, const char *cluster_file, struct log *log,
                             struct error *err)
 {
@@ -214,7 +200,8 @@ struct daemon *daemon_start(struct config *config, const char *cluster_file, str
     build(daemon, cluster_file != NULL);
     result = daemon_open_tls(daemon, err);
     if (result == 0)
-        result = read_mix(daemon, err);
+        result = pod_mix_file_give(daemon->config->packing_workload_file, &daemon->classes,
+                                   daemon->cluster, err);
     if (result == 0)
         result = cluster_file != NULL ? read_dump(daemon, cluster_file, err)
                                       : daemon_start_kube(daemon, err);

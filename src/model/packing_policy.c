@@ -4,11 +4,16 @@
 
 #include "topofit/text.h"
 
-static const char *const names[PACKING_POLICY_COUNT] = {
-    [PACKING_PACK] = "pack",
-    [PACKING_SPREAD] = "spread",
-    [PACKING_TOPOLOGY_FIRST] = "topology-first",
+static const char *const names[PACKING_POLICY_COUNT + 1] = {
+#define X(name, policy) [policy] = name,
+    PACKING_POLICIES(X)
+#undef X
 };
+
+const char *const *packing_policy_names(void)
+{
+    return names;
+}
 
 const char *packing_policy_name(enum packing_policy policy)
 {

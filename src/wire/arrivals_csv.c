@@ -5,6 +5,7 @@
 #include "topofit/buf.h"
 #include "topofit/csv.h"
 #include "topofit/mem.h"
+#include "topofit/packing_policy.h"
 #include "topofit/peers.h"
 #include "topofit/text.h"
 
@@ -321,7 +322,6 @@ static int read_job(const struct row *row, struct job *job, struct error *err)
 {
     static const char *const modes[] = {"hard", "soft", "off", NULL};
     static const char *const tiers[] = {"0", "1", "2", NULL};
-    static const char *const policies[] = {"pack", "spread", "topology-first", NULL};
 
     job->line = csv_line(row->csv, row->number);
     if (read_name(row, JOB_NAME, &job->name, err) < 0 || read_times(row, job, err) < 0 ||
@@ -331,7 +331,7 @@ static int read_job(const struct row *row, struct job *job, struct error *err)
         read_whole(row, JOB_MEMORY, 0, AMOUNT_MAX, &job->memory_mib, err) < 0 ||
         read_word(row, JOB_TOPOLOGY, modes, &job->topology, err) < 0 ||
         read_word(row, JOB_MAX_TIER, tiers, &job->max_tier, err) < 0 ||
-        read_word(row, JOB_POLICY, policies, &job->policy, err) < 0)
+        read_word(row, JOB_POLICY, packing_policy_names(), &job->policy, err) < 0)
         return error_pass(err);
     read_products(row, job);
     if (job->name[0] == '\0') {

@@ -101,6 +101,7 @@ run_part() { # name, command...
     } | tee "$scratch/output"
     if [ "$(cat "$scratch/status")" != 0 ]; then
         failed="$failed $name"
+        mv "$scratch/output" "$scratch/failed-$name"
     elif grep -q ' left out: ' "$scratch/output"; then
         left_out="$left_out $name"
     else
@@ -139,5 +140,11 @@ run_part chart sh test/chart/run.sh
 if [ $require_all = yes ]; then
     failed="$failed$left_out"
 fi
+# Once more, as the parts after it have pushed it out of sight.
+for name in $failed; do
+    [ -e "$scratch/failed-$name" ] || continue
+    say "what $name said last"
+    tail -n 60 "$scratch/failed-$name"
+done
 say "passed:${ran:- nothing}; left out:${left_out:- nothing}; failed:${failed:- nothing}"
 [ -z "$failed" ]

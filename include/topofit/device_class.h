@@ -2,32 +2,132 @@
 /*
  * device_class - a kind of device: the names of its resources and their units.
  *
- * Classes are data, one YAML file each in src/dialect/classes (docs/reference/classes.md). The
- * table is read once at start and immutable afterwards; everybody borrows pointers into it.
+ * Classes are data, one YAML file for each vendor in src/dialect/classes
+ * (docs/reference/classes.md). What each field is called there, its limits and what it means stand
+ * in the table of class_keys.h. The table of classes is read once at start and immutable
+ * afterwards; everybody borrows pointers into it.
  */
 #ifndef TOPOFIT_DEVICE_CLASS_H
 #define TOPOFIT_DEVICE_CLASS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct device_class {
-    char *name;             /* "nvidia" */
-    char *title;            /* for people: "NVIDIA GPU" */
-    char *count_resource;   /* whole numbers of devices; never NULL */
-    char *memory_resource;  /* memory of each device, in MiB or with a unit; NULL if none */
-    char *percent_resource; /* memory of each device in percent; NULL if none */
-    char *cores_resource;   /* compute of each device in core units; NULL if none */
-    uint16_t cores;         /* core units of a whole device, unless the inventory says otherwise */
+#include "topofit/error.h"
+
+/* Lists of a class file. All lists of a class begin like this: see class_keys.h. */
+struct class_texts {
+    char **items;
+    size_t count;
 };
 
+struct class_numbers {
+    uint64_t *items;
+    size_t count;
+};
+
+/* What amounts mean when a container asks for more than one device. */
+enum class_several {
+    SEVERAL_EACH = 0, /* they are those of each device */
+    SEVERAL_WHOLE,    /* the devices are taken whole, whatever the amounts say */
+    SEVERAL_CORES,    /* all cores of each device, whatever the amount says */
+    SEVERAL_REFUSED,  /* only whole devices may be asked for together */
+};
+
+/* A size in which devices are cut; ordered by memory. */
+struct class_template {
+    char *name; /* as the vendor's tools call it, or NULL */
+    uint64_t memory_mib;
+    uint16_t cores; /* of the device's own; 0 = not said */
+};
+
+struct class_templates {
+    struct class_template *items;
+    size_t count;
+};
+
+struct device_class {
+    char *name;  /* "nvidia" */
+    char *title; /* for people: "NVIDIA GPU" */
+
+    /* Names of resources; NULL: the class has none of that kind. One of count and slices is there.
+     */
+    char *count_resource;    /* whole numbers of devices */
+    char *memory_resource;   /* memory of each device, in units or with a suffix */
+    char *percent_resource;  /* memory of each device in percent */
+    char *cores_resource;    /* compute of each device in core units */
+    char *slices_resource;   /* slices of one device, exactly */
+    char *priority_resource; /* of the tenant on its devices; decides nothing here */
+
+    struct class_numbers counts_allowed; /* empty: any */
+    uint32_t count_multiple_of;          /* counts above one; 1 = any */
+    uint32_t one_means;                  /* devices that a count of one takes, whole devices only */
+    enum class_several several;
+
+    bool memory_counted;                 /* false: devices have no memory worth telling */
+    uint64_t memory_unit_mib;            /* of a number without a suffix */
+    uint64_t memory_mib_above;           /* plain numbers above it are MiB; 0: none are */
+    uint64_t memory_granule_mib;         /* amounts are rounded up to a multiple of it */
+    bool memory_for_all;                 /* the amount is of all devices of the container */
+    struct class_numbers memory_allowed; /* MiB; empty: any */
+    struct class_templates templates;    /* amounts are rounded up to one; empty: any amount */
+    uint64_t memory_capacity_mib;        /* more than the largest template: whole, up to this */
+    bool percent_by_slots;               /* percent is rounded up to whole slots of the device */
+
+    uint16_t cores;           /* core units of a whole device, unless the inventory says more */
+    bool cores_percent;       /* the amount is percent of the device's own core units */
+    bool cores_for_all;       /* the amount is of all devices of the container */
+    bool cores_count_devices; /* cores alone, without a count, say how many devices */
+    uint64_t
+        cores_of_memory_mib; /* cores follow memory: all of them at so many MiB; 0: they do not */
+
+    uint32_t default_count;      /* devices, when amounts are given and no count */
+    uint64_t default_memory_mib; /* when no memory is given; 0: all of the device */
+    uint16_t default_cores;      /* when no cores are given; 0: no promise */
+
+    char *free_annotation; /* a pod with this annotation and value is cut in any size: */
+    char *free_value;      /* no templates. NULL: there is no such mode */
+};
+
+/* What the amount of a resource says. */
+enum class_amount {
+    AMOUNT_COUNT = 0,
+    AMOUNT_MEMORY,
+    AMOUNT_PERCENT,
+    AMOUNT_CORES,
+    AMOUNT_SLICES,
+    AMOUNT_KINDS,
+};
+
+/* One resource of one class. */
+struct class_resource {
+    const char *name; /* borrowed from the class */
+    uint32_t class;   /* position in the table */
+    enum class_amount amount;
+};
+
+/* Invariant once indexed: resources are sorted by name, each name once. */
 struct class_table {
     struct device_class *items;
     size_t count;
+    struct class_resource *resources; /* of all classes; owned */
+    size_t resource_count;
 };
 
 /* The class of that name, or NULL. Borrowed. */
 const struct device_class *class_find(const struct class_table *classes, const char *name);
+
+/* The resource of that name, or NULL when it is none of any class. Borrowed. */
+const struct class_resource *class_find_resource(const struct class_table *classes,
+                                                 const char *name);
+
+/*
+ * Sort the resources of all classes, once all of them are there.
+ *
+ * errors  ERR_INVALID when two classes, or two amounts of a class, claim the same resource.
+ */
+int class_table_index(struct class_table *classes, struct error *err);
 
 /* Free what a class owns; the table variant frees all of them. Accept zeroed memory. */
 void class_clear(struct device_class *class);

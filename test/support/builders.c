@@ -22,9 +22,23 @@ const struct device_class test_class = {.name = class_words[0],
                                         .memory_resource = class_words[3],
                                         .percent_resource = class_words[4],
                                         .cores_resource = class_words[5],
-                                        .cores = 100};
+                                        .count_multiple_of = 1,
+                                        .one_means = 1,
+                                        .memory_counted = true,
+                                        .memory_unit_mib = 1,
+                                        .memory_granule_mib = 1,
+                                        .cores = 100,
+                                        .default_count = 1};
 
-const struct class_table test_classes = {(struct device_class *)(uintptr_t)&test_class, 1};
+static struct class_resource test_resources[] = {
+    {class_words[2], 0, AMOUNT_COUNT},
+    {class_words[5], 0, AMOUNT_CORES},
+    {class_words[3], 0, AMOUNT_MEMORY},
+    {class_words[4], 0, AMOUNT_PERCENT},
+};
+
+const struct class_table test_classes = {(struct device_class *)(uintptr_t)&test_class, 1,
+                                         test_resources, ARRAY_LEN(test_resources)};
 
 const struct hash_key test_key = {{0x0706050403020100, 0x0f0e0d0c0b0a0908}};
 

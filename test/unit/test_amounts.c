@@ -173,12 +173,22 @@ static void test_amounts__asks_each_class_by_its_own_resources(void **state)
 {
     static char name[] = "gcu", count[] = "enflame.com/gcu";
     struct device_class both[] = {test_class,
-                                  {.name = name, .count_resource = count, .cores = 100}};
-    const struct class_table classes = {both, 2};
+                                  {.name = name,
+                                   .count_resource = count,
+                                   .count_multiple_of = 1,
+                                   .one_means = 1,
+                                   .memory_counted = true,
+                                   .cores = 100,
+                                   .default_count = 1}};
+    AUTO(mem_free_pointer) struct class_resource *resources = NULL;
+    struct class_table classes = {.items = both, .count = 2};
+    struct error err = {0};
     AUTO(kube_pod_clear) struct kube_pod pod;
     AUTO(request_clear) struct request request;
 
     (void)state;
+    assert_ok(class_table_index(&classes, &err), &err);
+    resources = classes.resources;
     kube_pod_init(&pod);
     kube_pod_ask(&pod, CONTAINER_APP, "nvidia.com/gpu=1 enflame.com/gcu=4");
     dialect_request(&pod, &classes, &request);

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* class_keys - the table of all keys of a class file. */
+#include "topofit/class_keys.h"
+
+#include "topofit/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICES_MAX 4096
+#define MEMORY_MIB_MAX (1u << 30)
+#define CORES_MAX 10000
+
+#define IN(type, field) offsetof(type, field), sizeof(((type *)0)->field)
+#define AT(field) IN(struct device_class, field)
+
+/* Every list looks alike to the reader. */
+_Static_assert(sizeof(struct class_texts) == sizeof(struct class_list), "texts are no list");
+_Static_assert(sizeof(struct class_numbers) == sizeof(struct class_list), "numbers are no list");
+_Static_assert(sizeof(struct class_templates) == sizeof(struct class_list), "rows are no list");
+
+static const struct class_word several_words[] = {{"each", SEVERAL_EACH},
+                                                  {"whole", SEVERAL_WHOLE},
+                                                  {"all-cores", SEVERAL_CORES},
+                                                  {"whole-only", SEVERAL_REFUSED},
+                                                  {NULL, 0}};
+
+static const struct class_key template_keys[] = {
+    {"name", CLASS_TEXT, IN(struct class_template, name),
+     .purpose = "what the vendor's tools call it"},
+    {"memoryMiB", CLASS_NUMBER, IN(struct class_template, memory_mib), .required = true, .min = 1,
+     .max = MEMORY_MIB_MAX, .purpose = "memory of the piece"},
+    {"cores", CLASS_NUMBER, IN(struct class_template, cores), .max = CORES_MAX,
+     .purpose = "how many of the device's compute cores it has; 0: not said"},
+};
+
+static const struct class_shape template_shape = {template_keys, ARRAY_LEN(template_keys),
+                                                  sizeof(struct class_template)};
+
+static const struct class_key keys[] = {
+    {"name", CLASS_TEXT, AT(name), .required = true,
+     .purpose = "what inventories and records call the class"},
+    {"title", CLASS_TEXT, AT(title), .required = true, .purpose = "for people"},
+
+    {"resources.count", CLASS_TEXT, AT(count_resource), .purpose = "whole numbers of devices"},
+    {"resources.memory", CLASS_TEXT, AT(memory_resource),
+     .purpose = "memory of each device: a number of units, or a size with Mi or Gi"},
+    {"resources.memoryPercent", CLASS_TEXT, AT(percent_resource),
+     .purpose = "memory of each device in percent of its own"},
+    {"resources.cores", CLASS_TEXT, AT(cores_resource),
+     .purpose = "compute of each device in core units"},
+    {"resources.slices", CLASS_TEXT, AT(slices_resource),
+     .purpose = "slices of one device, exactly so many"},
+    {"resources.priority", CLASS_TEXT, AT(priority_resource),
+     .purpose = "priority among the tenants of a device; read by the webhook alone"},
+
+    {"count.allowed", CLASS_NUMBERS, AT(counts_allowed), .min = 1, .max = DEVICES_MAX,
+     .purpose = "how many devices a container may have; empty: any number"},
+    {"count.multipleOf", CLASS_NUMBER, AT(count_multiple_of), .fallback = "1", .min = 1,
+     .max = DEVICES_MAX, .purpose = "counts above one must be a multiple of it"},
+    {"count.oneMeans", CLASS_NUMBER, AT(one_means), .fallback = "1", .min = 1, .max = DEVICES_MAX,
+     .purpose = "devices that are taken for a count of one, unless only a part of one is wanted"},
+    {"count.several", CLASS_WORD, AT(several), .fallback = "each", .words = several_words,
+     .purpose = "what the amounts mean beside a count above one"},
+
+    {"memory.counted", CLASS_YES_NO, AT(memory_counted), .fallback = "true",
+     .purpose = "false: devices report no memory, and none is counted"},
+    {"memory.unitMiB", CLASS_NUMBER, AT(memory_unit_mib), .fallback = "1", .min = 1,
+     .max = MEMORY_MIB_MAX, .purpose = "what 1 without a suffix means"},
+    {"memory.plainMiBAbove", CLASS_NUMBER, AT(memory_mib_above), .max = MEMORY_MIB_MAX,
+     .purpose = "a number above it without a suffix is MiB, whatever the unit; 0: none is"},
+    {"memory.roundUpToMiB", CLASS_NUMBER, AT(memory_granule_mib), .fallback = "1", .min = 1,
+     .max = MEMORY_MIB_MAX, .purpose = "amounts are rounded up to a multiple of it"},
+    {"memory.forAll", CLASS_YES_NO, AT(memory_for_all),
+     .purpose = "the amount is that of all devices of the container together"},
+    {"memory.allowedMiB", CLASS_NUMBERS, AT(memory_allowed), .min = 1, .max = MEMORY_MIB_MAX,
+     .purpose = "amounts that may be asked for; empty: any"},
+    {"memory.templates", CLASS_ROWS, AT(templates), .rows = &template_shape,
+     .purpose = "sizes in which devices are cut, smallest first: amounts are rounded up to one"},
+    {"memory.capacityMiB", CLASS_NUMBER, AT(memory_capacity_mib), .max = MEMORY_MIB_MAX,
+     .purpose = "more than the largest template and up to this is a whole device; more is refused"},
+    {"memory.percentBySlots", CLASS_YES_NO, AT(percent_by_slots),
+     .purpose = "percent are rounded up to whole slots of the device"},
+
+    {"cores.whole", CLASS_NUMBER, AT(cores), .fallback = "100", .min = 1, .max = CORES_MAX,
+     .purpose = "core units of a device whose inventory does not say"},
+    {"cores.percent", CLASS_YES_NO, AT(cores_percent),
+     .purpose = "the amount is percent of the device's own core units, not units"},
+    {"cores.forAll", CLASS_YES_NO, AT(cores_for_all),
+     .purpose = "the amount is that of all devices of the container together"},
+    {"cores.countDevices", CLASS_YES_NO, AT(cores_count_devices),
+     .purpose = "cores without a count say how many devices: a part of one, or whole ones"},
+    {"cores.ofMemoryMiB", CLASS_NUMBER, AT(cores_of_memory_mib), .max = MEMORY_MIB_MAX,
+     .purpose = "cores follow memory, all of them at so many MiB; 0: they do not"},
+
+    {"defaults.count", CLASS_NUMBER, AT(default_count), .fallback = "1", .min = 1,
+     .max = DEVICES_MAX, .purpose = "devices when amounts are given and no count"},
+    {"defaults.memoryMiB", CLASS_NUMBER, AT(default_memory_mib), .max = MEMORY_MIB_MAX,
+     .purpose = "memory of each device when none is given; 0: all of it"},
+    {"defaults.cores", CLASS_NUMBER, AT(default_cores), .max = CORES_MAX,
+     .purpose = "cores of each device when none are given; 0: no promise"},
+
+    {"anySize.annotation", CLASS_TEXT, AT(free_annotation),
+     .purpose = "annotation of pods that may have devices cut in any size"},
+    {"anySize.value", CLASS_TEXT, AT(free_value),
+     .purpose = "its value; without it templates hold, and cores cannot be asked for"},
+};
+
+const struct class_shape class_shape = {keys, ARRAY_LEN(keys), sizeof(struct device_class)};
+
+/* Every word is kept as an enum of this size. */
+_Static_assert(sizeof(enum class_several) == sizeof(int), "enums are not of the size of int");
+
+static void *field_of(const struct class_key *key, const void *object)
+{
+    return (char *)(uintptr_t)object + key->offset;
+}
+
+struct class_list class_list_get(const struct class_key *key, const void *object)
+{
+    struct class_list list;
+
+    assert(key->size == sizeof list);
+    memcpy(&list, field_of(key, object), sizeof list);
+    return list;
+}
+
+void class_list_set(const struct class_key *key, void *object, struct class_list steal_list)
+{
+    class_field_clear(key, object);
+    memcpy(field_of(key, object), &steal_list, sizeof steal_list);
+}
+
+static void clear_list(const struct class_key *key, void *object)
+{
+    struct class_list list = class_list_get(key, object);
+
+    for (size_t i = 0; i < list.count; i++) {
+        if (key->type == CLASS_TEXTS)
+            free(((char **)list.items)[i]);
+        else if (key->type == CLASS_ROWS)
+            class_shape_clear(key->rows, (char *)list.items + i * key->rows->size);
+    }
+    free(list.items);
+}
+
+void class_field_clear(const struct class_key *key, void *object)
+{
+    switch (key->type) {
+    case CLASS_TEXT:
+        mem_free_pointer(field_of(key, object));
+        break;
+    case CLASS_TEXTS:
+    case CLASS_NUMBERS:
+    case CLASS_ROWS:
+        clear_list(key, object);
+        break;
+    case CLASS_NUMBER:
+    case CLASS_YES_NO:
+    case CLASS_WORD:
+        break;
+    }
+    memset(field_of(key, object), 0, key->size);
+}
+
+void class_shape_clear(const struct class_shape *shape, void *object)
+{
+    for (size_t i = 0; i < shape->count; i++)
+        class_field_clear(&shape->keys[i], object);
+}

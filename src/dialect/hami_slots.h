@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hami_slots - which container of a pod each slot of HAMi's list belongs to. For the dialects only.
+ */
+#ifndef TOPOFIT_HAMI_SLOTS_H
+#define TOPOFIT_HAMI_SLOTS_H
+
+#include "hami_list.h"
+#include "topofit/request.h"
+
+/*
+ * Find the container of each slot that has devices.
+ *
+ * HAMi loses empty slots of containers before the first that asks for the vendor (2.10), or behind
+ * the last (2.9), so the position of a slot is not enough. Counts, in this order:
+ * - the slots with devices are as many as the containers that ask for the class, each with the
+ *   devices asked for: they belong to those, in order;
+ * - there is a slot for each container: by position;
+ * - there are fewer: slots are missing at the front. So what is doubtful goes to a container that
+ *   runs later rather than to an init container, with which it would end too soon.
+ *
+ * positions  [list->count], written; of an empty slot nothing is said.
+ * errors     ERR_INVALID for more slots than containers
+ */
+int hami_slots_place(const struct hami_list *list, const struct request *request,
+                     const struct device_class *class, size_t *positions, struct error *err);
+
+#endif

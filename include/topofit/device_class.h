@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "topofit/error.h"
+#include "topofit/hami_class.h"
 
 /* Lists of a class file. All lists of a class begin like this: see class_keys.h. */
 struct class_texts {
@@ -88,6 +89,8 @@ struct device_class {
 
     char *free_annotation; /* a pod with this annotation and value is cut in any size: */
     char *free_value;      /* no templates. NULL: there is no such mode */
+
+    struct hami_class hami;
 };
 
 /* What the amount of a resource says. */

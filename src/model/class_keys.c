@@ -19,6 +19,8 @@
 _Static_assert(sizeof(struct class_texts) == sizeof(struct class_list), "texts are no list");
 _Static_assert(sizeof(struct class_numbers) == sizeof(struct class_list), "numbers are no list");
 _Static_assert(sizeof(struct class_templates) == sizeof(struct class_list), "rows are no list");
+_Static_assert(sizeof(struct hami_keys) == sizeof(struct class_list), "keys are no list");
+_Static_assert(sizeof(struct hami_extras) == sizeof(struct class_list), "extras are no list");
 
 static const struct class_word several_words[] = {{"each", SEVERAL_EACH},
                                                   {"whole", SEVERAL_WHOLE},
@@ -37,6 +39,33 @@ static const struct class_key template_keys[] = {
 
 static const struct class_shape template_shape = {template_keys, ARRAY_LEN(template_keys),
                                                   sizeof(struct class_template)};
+
+static const struct class_word hami_form_words[] = {
+#define X(id, word) {word, HAMI_FORM_##id},
+    HAMI_FORMS(X)
+#undef X
+    {NULL, 0}};
+
+static const struct class_word hami_lock_words[] = {
+#define X(id, word) {word, HAMI_LOCK_##id},
+    HAMI_LOCKS(X)
+#undef X
+    {NULL, 0}};
+
+static const struct class_word hami_value_words[] = {
+#define X(id, word) {word, HAMI_VALUE_##id},
+    HAMI_VALUES(X)
+#undef X
+    {NULL, 0}};
+
+static const struct class_key hami_extra_keys[] = {
+    {"key", CLASS_TEXT, IN(struct hami_extra, key), .required = true, .purpose = "its key"},
+    {"value", CLASS_WORD, IN(struct hami_extra, value), .required = true,
+     .words = hami_value_words, .purpose = "what is written there"},
+};
+
+static const struct class_shape hami_extra_shape = {hami_extra_keys, ARRAY_LEN(hami_extra_keys),
+                                                    sizeof(struct hami_extra)};
 
 static const struct class_key keys[] = {
     {"name", CLASS_TEXT, AT(name), .required = true,
@@ -105,6 +134,59 @@ static const struct class_key keys[] = {
      .purpose = "annotation of pods that may have devices cut in any size"},
     {"anySize.value", CLASS_TEXT, AT(free_value),
      .purpose = "its value; without it templates hold, and cores cannot be asked for"},
+
+    {"hami.word", CLASS_TEXT, AT(hami.word),
+     .purpose = "what HAMi calls the class in records; without it HAMi does not know the class"},
+    {"hami.form", CLASS_WORD, AT(hami.form), .fallback = "none", .words = hami_form_words,
+     .purpose = "how a node tells its devices"},
+    {"hami.register", CLASS_TEXT, AT(hami.register_key),
+     .purpose = "annotation of the node that lists its devices"},
+    {"hami.handshake", CLASS_TEXT, AT(hami.handshake_key),
+     .purpose = "annotation of the node in which its plugin shows that it is there"},
+    {"hami.scores", CLASS_TEXT, AT(hami.scores_key),
+     .purpose = "annotation of the node with a score for each pair of devices"},
+    {"hami.toAllocate", CLASS_TEXT, AT(hami.to_allocate_key),
+     .purpose = "annotation of the pod from which its plugin takes the devices of each container"},
+    {"hami.allocated", CLASS_TEXT, AT(hami.allocated_key),
+     .purpose = "annotation of the pod that goes on telling what it has"},
+    {"hami.writesProduct", CLASS_YES_NO, AT(hami.writes_product),
+     .purpose = "records call devices by their product instead of the word"},
+    {"hami.coresAsMask", CLASS_YES_NO, AT(hami.cores_as_mask),
+     .purpose = "cores in records are a bit for each core, not a number"},
+    {"hami.lock", CLASS_WORD, AT(hami.lock), .fallback = "none", .words = hami_lock_words,
+     .purpose = "lock on the node that is held until its plugin has allocated"},
+    {"hami.useTypes", CLASS_TEXTS, AT(hami.use_types),
+     .purpose = "annotations of the pod that list products it wants"},
+    {"hami.avoidTypes", CLASS_TEXTS, AT(hami.avoid_types),
+     .purpose = "the same for products it does not want"},
+    {"hami.useDevices", CLASS_TEXTS, AT(hami.use_ids),
+     .purpose = "annotations of the pod that list ids of devices it wants"},
+    {"hami.avoidDevices", CLASS_TEXTS, AT(hami.avoid_ids),
+     .purpose = "the same for devices it does not want"},
+    {"hami.numaBind", CLASS_TEXT, AT(hami.numa_bind_key),
+     .purpose = "annotation of the pod that wants the devices of a container on one NUMA node"},
+    {"hami.mode", CLASS_TEXT, AT(hami.mode_key),
+     .purpose = "annotation of the pod that wants devices of some mode only"},
+    {"hami.extras", CLASS_ROWS, AT(hami.extras), .rows = &hami_extra_shape,
+     .purpose = "annotations that are written to the pod besides"},
+    {"hami.capacity.idWord", CLASS_TEXT, AT(hami.capacity.id_word),
+     .purpose = "ids are the node's name, this word and a number; form capacity from here on"},
+    {"hami.capacity.count", CLASS_TEXT, AT(hami.capacity.count_resource),
+     .purpose = "resource that counts the devices; without it that of the class"},
+    {"hami.capacity.units", CLASS_NUMBER, AT(hami.capacity.units), .fallback = "1", .min = 1,
+     .max = CORES_MAX, .purpose = "how many of that resource are one device"},
+    {"hami.capacity.memoryMiB", CLASS_NUMBER, AT(hami.capacity.memory_mib), .max = MEMORY_MIB_MAX,
+     .purpose = "memory of each device; 0: by the next key"},
+    {"hami.capacity.memory", CLASS_TEXT, AT(hami.capacity.memory_resource),
+     .purpose = "resource with the memory of all devices together"},
+    {"hami.capacity.memoryUnitMiB", CLASS_NUMBER, AT(hami.capacity.memory_unit_mib),
+     .fallback = "1", .min = 1, .max = MEMORY_MIB_MAX, .purpose = "what 1 of it means"},
+    {"hami.capacity.cores", CLASS_TEXT, AT(hami.capacity.cores_resource),
+     .purpose = "resource with the cores of all devices together; without it cores.whole counts"},
+    {"hami.capacity.slots", CLASS_NUMBER, AT(hami.capacity.slots), .fallback = "1",
+     .max = CORES_MAX, .purpose = "pods that may share a device; 0: as many as it has cores"},
+    {"hami.capacity.numaHalves", CLASS_YES_NO, AT(hami.capacity.numa_halves),
+     .purpose = "the first half of the devices is on NUMA node 0, the second on 1"},
 };
 
 const struct class_shape class_shape = {keys, ARRAY_LEN(keys), sizeof(struct device_class)};

@@ -53,6 +53,9 @@ struct class_shape {
 /* Of struct device_class. */
 extern const struct class_shape class_shape;
 
+/* Of struct set_rule and struct class_division: class_rule_keys.c. */
+extern const struct class_shape set_rule_shape, class_division_shape;
+
 /* Any list of a class, as the reader and the writer see it. */
 struct class_list {
     void *items;

@@ -48,6 +48,20 @@ struct class_templates {
     size_t count;
 };
 
+/* How its devices are given out (set_rule.h). The first whose condition a node meets counts. */
+struct set_rule;
+struct set_rules {
+    struct set_rule *items;
+    size_t count;
+};
+
+/* How devices of a product are divided (partition.h), for nodes that do not list it themselves. */
+struct class_division;
+struct class_divisions {
+    struct class_division *items;
+    size_t count;
+};
+
 struct device_class {
     char *name;  /* "nvidia" */
     char *title; /* for people: "NVIDIA GPU" */
@@ -60,6 +74,7 @@ struct device_class {
     char *cores_resource;    /* compute of each device in core units */
     char *slices_resource;   /* slices of one device, exactly */
     char *priority_resource; /* of the tenant on its devices; decides nothing here */
+    char *profile_resources; /* "nvidia.com/mig-": the name of a partition profile follows */
 
     struct class_numbers counts_allowed; /* empty: any */
     uint32_t count_multiple_of;          /* counts above one; 1 = any */
@@ -91,6 +106,8 @@ struct device_class {
     char *free_value;      /* no templates. NULL: there is no such mode */
 
     struct hami_class hami;
+    struct set_rules sets;
+    struct class_divisions divisions;
 };
 
 /* What the amount of a resource says. */

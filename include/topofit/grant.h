@@ -15,7 +15,9 @@
 
 #include "topofit/isolation_mode.h"
 #include "topofit/node.h"
+#include "topofit/partition.h"
 #include "topofit/request.h"
+#include "topofit/service.h"
 
 /* One line of a record: a container on a device. */
 struct allocated_device {
@@ -24,6 +26,9 @@ struct allocated_device {
     uint16_t cores;
     uint16_t slots;
     enum isolation_mode mode;
+    enum service service;
+    enum application application;
+    struct partition_placement partition; /* with ISOLATION_PARTITIONED */
 };
 
 struct allocated_container {
@@ -58,11 +63,15 @@ struct grant {
     uint16_t cores;
     uint16_t slots;
     enum isolation_mode mode;
+    enum service service;
+    enum application application;
+    struct partition_use partitions; /* of all its phases: they stay where they are */
 };
 
 /*
  * What a pod books on each device: the greatest of its phases (each init container with the
- * sidecars started before it; then all apps with all sidecars).
+ * sidecars started before it; then all apps with all sidecars). Of partitions it books all, each
+ * once: containers that never run together may have the same one.
  *
  * init_done  the init containers have ended: only the last phase counts.
  * out        caller's array of `max` grants, in order of first mention.
@@ -83,9 +92,12 @@ struct device_use {
     uint64_t memory_mib;
     uint32_t cores;
     uint16_t slots;           /* tenants */
-    enum isolation_mode mode; /* of its tenants; ISOLATION_NONE when idle */
     bool exclusive;           /* a tenant holds all cores: nobody may join */
     bool conflicted;          /* its records exceed it or mix modes: no new tenant until cured */
+    enum isolation_mode mode; /* of its tenants; ISOLATION_NONE when idle */
+    uint8_t service;          /* enum service of its tenants */
+    uint8_t online, offline;  /* tenants of these applications, at most 255 */
+    struct partition_use partitions;
 };
 
 /*

@@ -17,8 +17,12 @@
 
 #include "topofit/device_class.h"
 #include "topofit/host.h"
+#include "topofit/partition.h"
 #include "topofit/peers.h"
+#include "topofit/service.h"
 #include "topofit/text.h"
+
+#define ZONE_UNKNOWN (-1)
 
 struct device {
     char *id; /* UUID as the node reports it */
@@ -30,6 +34,9 @@ struct device {
     uint16_t cores; /* core units, usually 100 */
     uint16_t slots; /* tenants that may share the device */
     int numa;       /* NUMA_UNKNOWN when the node gives none */
+    int zone;       /* of the vendor's links or network; ZONE_UNKNOWN when the node gives none */
+    struct partition_table *partitions; /* it is divided, one reference; NULL when it is not */
+    enum service service;               /* that it is set to, as the node reports it */
     bool healthy;
     bool cordoned; /* an administrator takes no new pods on it */
 };
@@ -63,7 +70,8 @@ struct node *node_new(const char *name, const char *uid);
 
 /*
  * Append a device with these defaults: class and product unset ("" product), healthy, one slot,
- * 0 MiB, 0 cores, NUMA unknown. Only before publishing. NULL when DEVICE_MAX is reached.
+ * 0 MiB, 0 cores, NUMA and zone unknown, not divided. Only before publishing. NULL when DEVICE_MAX
+ * is reached.
  */
 struct device *node_add_device(struct node *node, const char *id);
 

@@ -16,6 +16,14 @@
 #include "topofit/reason.h"
 #include "topofit/request.h"
 
+/* A partition for an ask on a divided device. */
+struct planned_partition {
+    uint8_t ask, position, profile, start;
+    struct partition_use use;
+};
+
+#define PLAN_PARTITIONS_MAX 64 /* of one pod on one node; more are refused */
+
 struct plan {
     device_mask sets[REQUEST_ASKS_MAX]; /* per ask of the request */
     enum tier tier;          /* worst tier inside a set; TIER_UNKNOWN with topology off */
@@ -24,7 +32,13 @@ struct plan {
     uint8_t broken;          /* idle devices of which it takes a fraction */
     uint16_t load_per_mille; /* of the node's devices of the classes asked for, after placing */
     uint32_t groups_lost;    /* gputopo_groups_lost() by its whole devices; 0 with topology off */
+    unsigned partition_count;
+    struct planned_partition partitions[PLAN_PARTITIONS_MAX]; /* [partition_count] */
 };
+
+/* The partition that a plan has for an ask on a device, or NULL. */
+const struct planned_partition *plan_partition(const struct plan *plan, size_t ask,
+                                               unsigned position);
 
 /*
  * Why a node is refused, with the numbers that the constant reason text leaves out.

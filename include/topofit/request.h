@@ -16,7 +16,9 @@
 #include "topofit/device_class.h"
 #include "topofit/isolation_mode.h"
 #include "topofit/packing_policy.h"
+#include "topofit/partition.h"
 #include "topofit/peers.h"
+#include "topofit/service.h"
 
 #define REQUEST_CONTAINERS_MAX 64 /* containers of one pod that are looked at */
 #define REQUEST_ASKS_MAX 32       /* asks of one pod */
@@ -50,6 +52,7 @@ enum memory_kind {
     MEMORY_WHOLE = 0, /* all memory of the device: no amount was given */
     MEMORY_MIB,
     MEMORY_PERCENT, /* of the device's own memory, rounded up to a MiB */
+    MEMORY_PROFILE, /* that of the partition profile asked for */
 };
 
 /* What one container wants of one class. */
@@ -58,8 +61,10 @@ struct ask {
     const struct device_class *class; /* borrowed */
     unsigned count;                   /* devices, at least 1 */
     enum memory_kind memory_kind;
-    uint64_t memory; /* MiB or percent of each device, at least 1; unused for MEMORY_WHOLE */
+    uint64_t memory; /* MiB or percent of each device, at least 1; unused for MEMORY_WHOLE; for
+                      * MEMORY_PROFILE the MiB that the profile's name tells, for counting */
     uint16_t cores;  /* core units of each device; 0 = no promise */
+    char profile[PARTITION_NAME_MAX]; /* MEMORY_PROFILE: one partition of it, so count is 1 */
 };
 
 enum topology_mode { TOPOLOGY_SOFT = 0, TOPOLOGY_HARD, TOPOLOGY_OFF };
@@ -110,6 +115,8 @@ struct request {
     enum isolation_mode isolation;                 /* ISOLATION_NONE = not stated */
     struct word_list use_devices, avoid_devices;   /* device ids; an empty list says nothing */
     struct word_list use_products, avoid_products; /* words of product names; the same */
+    enum service service;                          /* for devices whose class matches services */
+    enum application application;                  /* the same */
     char *problem; /* why the pod cannot be served as written, or NULL */
 };
 
@@ -147,9 +154,12 @@ uint64_t ask_memory_mib(const struct request *request, const struct ask *ask, ui
 uint16_t ask_cores(const struct request *request, const struct ask *ask, uint16_t device_cores);
 
 /*
- * The isolation mode the pod's tenancy has on its devices: the one it states; else SHARED for
- * whole devices and SOFT for fractions.
+ * The isolation mode the pod's tenancy has on devices that are not divided: the one it states;
+ * else SHARED for whole devices and SOFT for fractions. PARTITIONED for asks of a profile.
  */
 enum isolation_mode ask_isolation_mode(const struct request *request, const struct ask *ask);
+
+/* The same on a device that is divided: a partition, unless the pod states another mode. */
+enum isolation_mode ask_divided_mode(const struct request *request);
 
 #endif

@@ -2,6 +2,8 @@
 /* likeness - telling nodes that are alike to decide, by a hash. */
 #include "likeness.h"
 
+#include "topofit/set_rule.h"
+
 #include <string.h>
 
 /* Hashed as bytes, so there must be no padding. */
@@ -10,9 +12,13 @@ struct device_facts {
     uint32_t used_cores;
     int32_t numa;
     uint16_t cores, slots, used_slots, mode;
-    uint8_t healthy, cordoned, exclusive, conflicted, reserved[4];
+    uint8_t healthy, cordoned, exclusive, conflicted, compute, service, used_service, online;
+    uint64_t partitions, rule;
+    uint32_t slices, index;
+    int32_t zone;
+    uint8_t offline, reserved[3];
 };
-_Static_assert(sizeof(struct device_facts) == 56, "facts of a device have padding");
+_Static_assert(sizeof(struct device_facts) == 88, "facts of a device have padding");
 
 struct facts {
     uint64_t graph, problem;
@@ -23,12 +29,22 @@ struct facts {
 _Static_assert(offsetof(struct facts, devices) == 32, "facts of a node have padding");
 
 /* Who adds something there has to say here whether nodes that differ in it are alike. */
-_Static_assert(sizeof(struct device) == 64, "a device has something new");
-_Static_assert(sizeof(struct device_use) == 24, "the use of a device has something new");
+_Static_assert(sizeof(struct device) == 80, "a device has something new");
+_Static_assert(sizeof(struct device_use) == 32, "the use of a device has something new");
 
 static uint64_t text_fact(const struct hash_key *key, const char *text)
 {
     return text != NULL ? hash_bytes(key, text, strlen(text)) : 0;
+}
+
+static uint64_t partitions_fact(const struct hash_key *key, const struct partition_table *table)
+{
+    uint64_t hash;
+
+    if (table == NULL)
+        return 0;
+    hash = hash_bytes(key, table->profiles, table->count * sizeof *table->profiles);
+    return hash ^ ((uint64_t)table->slices << 8 | table->compute);
 }
 
 static struct device_facts device_facts(const struct hash_key *key, const struct device *device,
@@ -49,7 +65,28 @@ static struct device_facts device_facts(const struct hash_key *key, const struct
         .cordoned = device->cordoned,
         .exclusive = use->exclusive,
         .conflicted = use->conflicted,
+        .compute = use->partitions.compute,
+        .service = (uint8_t)device->service,
+        .used_service = use->service,
+        .online = use->online,
+        .partitions = partitions_fact(key, device->partitions),
+        .slices = use->partitions.slices,
+        .offline = use->offline,
     };
+}
+
+/* Which rule of its class counts depends on the labels of the node; rules look at indices. */
+static void note_rules(const struct node *node, struct facts *facts)
+{
+    for (unsigned i = 0; i < node->device_count; i++) {
+        const struct device_class *class = node->devices[i].class;
+
+        if (class == NULL || class->sets.count == 0)
+            continue;
+        facts->devices[i].rule = (uintptr_t)set_rule_for(class, node);
+        facts->devices[i].index = node->devices[i].index;
+        facts->devices[i].zone = node->devices[i].zone;
+    }
 }
 
 struct likeness likeness_of(const struct hash_key *key, const struct node *node,
@@ -69,5 +106,6 @@ struct likeness likeness_of(const struct hash_key *key, const struct node *node,
     facts.unschedulable = node->unschedulable;
     for (unsigned i = 0; i < node->device_count; i++)
         facts.devices[i] = device_facts(key, &node->devices[i], &use->devices[i]);
+    note_rules(node, &facts);
     return (struct likeness){{hash_bytes(key, &facts, length), hash_bytes(&other, &facts, length)}};
 }

@@ -2,6 +2,8 @@
 /* amounts - what containers ask for, from resource amounts by class. */
 #include "amounts.h"
 
+#include "profiles.h"
+
 #include "topofit/mem.h"
 #include "topofit/quantity.h"
 
@@ -144,8 +146,10 @@ void amounts_read(const struct kube_pod *kube, const struct class_table *classes
         if (strlen(container->name) > NAME_MAX_BYTES)
             request_set_problem(out, "the name of a container is longer than %d bytes",
                                 NAME_MAX_BYTES);
-        for (size_t k = 0; k < classes->count; k++)
+        for (size_t k = 0; k < classes->count; k++) {
             read_class(container, i, &classes->items[k], out);
+            profiles_read(container, i, &classes->items[k], out);
+        }
     }
     check_lines(out);
 }

@@ -2,6 +2,8 @@
 /* class_check - do the keys of a class go together? */
 #include "class_inside.h"
 #include "topofit/mem.h"
+#include "topofit/partition.h"
+#include "topofit/set_rule.h"
 
 #include <string.h>
 
@@ -105,6 +107,31 @@ static int check_memory(const struct device_class *class, const struct yaml_valu
     return 0;
 }
 
+static int check_sets(const struct device_class *class, const struct yaml_value *document,
+                      struct error *err)
+{
+    for (size_t i = 0; i < class->sets.count; i++) {
+        const char *problem = set_rule_problem(&class->sets.items[i]);
+
+        if (problem != NULL)
+            return refuse(document, "sets", problem, err);
+    }
+    return 0;
+}
+
+static int check_partitions(const struct device_class *class, const struct yaml_value *document,
+                            struct error *err)
+{
+    for (size_t i = 0; i < class->divisions.count; i++) {
+        const char *fault = NULL;
+
+        partition_table_unref(partition_table_of(&class->divisions.items[i], &fault));
+        if (fault != NULL)
+            return refuse(document, "partitions", fault, err);
+    }
+    return 0;
+}
+
 /* Some allowed count must be possible under the other rules. */
 static int check_counts(const struct device_class *class, const struct yaml_value *document,
                         struct error *err)
@@ -125,7 +152,8 @@ int class_check(const struct device_class *class, const struct yaml_value *docum
 {
     static int (*const checks[])(const struct device_class *, const struct yaml_value *,
                                  struct error *) = {
-        check_resources, check_templates, check_cores, check_memory, check_counts,
+        check_resources, check_templates, check_cores,      check_memory,
+        check_counts,    check_sets,      check_partitions,
     };
 
     if (class_check_required(&class_shape, class, document, err) < 0)

@@ -47,6 +47,16 @@ static void set_isolation(struct request *request, int value)
     request->isolation = (enum isolation_mode)value;
 }
 
+static void set_service(struct request *request, int value)
+{
+    request->service = (enum service)value;
+}
+
+static void set_application(struct request *request, int value)
+{
+    request->application = (enum application)value;
+}
+
 static void set_packing(struct request *request, int value)
 {
     request->has_packing = true;
@@ -73,6 +83,16 @@ static const struct choice choices[] = {
       {"partitioned", ISOLATION_PARTITIONED},
       {"shared", ISOLATION_SHARED}},
      set_isolation},
+    {"topofit.io/service-class",
+     "best-effort, fixed-share or burst-share",
+     {{"best-effort", SERVICE_BEST_EFFORT},
+      {"fixed-share", SERVICE_FIXED_SHARE},
+      {"burst-share", SERVICE_BURST_SHARE}},
+     set_service},
+    {"topofit.io/application-class",
+     "online or offline",
+     {{"online", APPLICATION_ONLINE}, {"offline", APPLICATION_OFFLINE}},
+     set_application},
     {"topofit.io/packing-policy",
      "pack, spread or topology-first",
      {
@@ -150,6 +170,8 @@ static const char *const annotations[] = {
     "topofit.io/topology-source",
     "topofit.io/isolation",
     "topofit.io/packing-policy",
+    "topofit.io/service-class",
+    "topofit.io/application-class",
     "topofit.io/use-devices",
     "topofit.io/avoid-devices",
     "topofit.io/use-products",

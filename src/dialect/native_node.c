@@ -2,6 +2,7 @@
 /* native_node - topofit.io/inventory, topology and cordoned-devices on nodes. */
 #include "native_node.h"
 
+#include "native_partitions.h"
 #include "native_topology.h"
 #include "topofit/mem.h"
 
@@ -81,6 +82,29 @@ static bool read_healthy(struct entry *entry)
     return value == NULL || json_is_true(value);
 }
 
+static enum service read_service(struct entry *entry)
+{
+    const char *name = read_string(entry, "service", ID_MAX);
+    enum service service = SERVICE_ANY;
+
+    if (name[0] != '\0' && !service_parse(name, &service))
+        fail(entry, "service", "best-effort, fixed-share or burst-share");
+    return service;
+}
+
+static struct partition_table *read_partitions(struct entry *entry,
+                                               const struct device_class *class)
+{
+    const char *fault = NULL;
+    struct partition_table *table =
+        native_read_partitions(json_object_get(entry->json, "partitions"), class,
+                               read_string(entry, "product", PRODUCT_MAX), &fault);
+
+    if (fault != NULL)
+        fail(entry, "partitions", fault);
+    return table;
+}
+
 /* What comma lists and environment variables can carry; "all" and the like have meanings there. */
 static bool is_device_id(const char *id)
 {
@@ -113,8 +137,9 @@ static void set_text(char **field, const char *value)
 /* A mistyped key would leave a device without what it says: name it. */
 static void note_unknown_keys(struct entry *entry)
 {
-    static const char *const keys[] = {"id",    "index", "class",   "product", "memoryMiB", "cores",
-                                       "slots", "numa",  "healthy", "busId",   "partitions"};
+    static const char *const keys[] = {"id",         "index", "class",  "product", "memoryMiB",
+                                       "cores",      "slots", "numa",   "healthy", "busId",
+                                       "partitions", "zone",  "service"};
     const char *key;
     const json_t *value;
 
@@ -142,8 +167,12 @@ static void read_device(struct entry *entry, const struct class_table *classes)
         .cores = (uint16_t)read_number(entry, "cores", 0, CORES_MAX, class ? class->cores : 0),
         .slots = (uint16_t)read_number(entry, "slots", 0, SLOTS_MAX, 1),
         .numa = (int)read_number(entry, "numa", NUMA_UNKNOWN, NUMA_MAX, NUMA_UNKNOWN),
+        .zone = (int)read_number(entry, "zone", ZONE_UNKNOWN, INDEX_MAX, ZONE_UNKNOWN),
+        .service = read_service(entry),
         .healthy = read_healthy(entry),
     };
+    AUTO(partition_table_unref_pointer)
+    struct partition_table *partitions = read_partitions(entry, class);
     struct device *device;
 
     if (!is_device_id(id) || node_find_device(entry->node, id) >= 0)
@@ -168,6 +197,9 @@ static void read_device(struct entry *entry, const struct class_table *classes)
     device->cores = fields.cores;
     device->slots = fields.slots;
     device->numa = fields.numa;
+    device->zone = fields.zone;
+    device->service = fields.service;
+    device->partitions = steal_ptr(&partitions);
     device->healthy = fields.healthy;
     set_text(&device->bus_id, bus_id);
     text_unref(device->product);

@@ -43,6 +43,40 @@ static int read_string(const json_t *object, const char *key, const char **out, 
     return 0;
 }
 
+/* A partition is told by its place; what else it takes of the device stands beside that. */
+static int read_partition(const json_t *json, struct partition_placement *out, struct error *err)
+{
+    long long start = 0, size = 0, compute = 0, slices = 0;
+    const char *profile = NULL;
+
+    if (read_string(json, "profile", &profile, err) < 0 ||
+        read_number(json, "start", PARTITION_SLICES_MAX - 1, &start, err) < 0 ||
+        read_number(json, "size", PARTITION_SLICES_MAX, &size, err) < 0 ||
+        read_number(json, "compute", PARTITION_COMPUTE_BAD, &compute, err) < 0 ||
+        read_number(json, "slices", UINT32_MAX, &slices, err) < 0)
+        return error_wrap(err, "\"partition\"");
+    *out = partition_placement_made(profile, (unsigned)start, (unsigned)size);
+    if ((out->use.slices & (uint32_t)slices) != out->use.slices)
+        return error_set(err, ERR_INVALID,
+                         "\"partition\": \"slices\" lack those from the start on");
+    out->use = (struct partition_use){(uint32_t)slices, (uint8_t)compute};
+    return 0;
+}
+
+/* What a line says only where it matters. */
+static int read_extras(const json_t *json, struct allocated_device *device, struct error *err)
+{
+    const json_t *partition = json_object_get(json, "partition");
+    const char *service = json_string_value(json_object_get(json, "service"));
+    const char *application = json_string_value(json_object_get(json, "application"));
+
+    if (service != NULL && !service_parse(service, &device->service))
+        return error_set(err, ERR_INVALID, "service \"%.60s\" is not known", service);
+    if (application != NULL && !application_parse(application, &device->application))
+        return error_set(err, ERR_INVALID, "application \"%.60s\" is not known", application);
+    return partition != NULL ? read_partition(partition, &device->partition, err) : 0;
+}
+
 static int read_device(const json_t *json, struct allocated_container *container, struct error *err)
 {
     long long memory_mib = 0, cores = 0, slots = 0;
@@ -61,7 +95,7 @@ static int read_device(const json_t *json, struct allocated_container *container
     device->cores = (uint16_t)cores;
     device->slots = (uint16_t)slots;
     device->mode = isolation_mode_parse(mode);
-    return 0;
+    return read_extras(json, device, err);
 }
 
 static int read_kind(const char *text, enum container_kind *out, struct error *err)
@@ -161,12 +195,27 @@ int native_read_record(const struct kube_pod *kube, struct allocation *out, stru
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+static void write_partition(const struct partition_placement *partition, struct buf *out)
+{
+    buf_add_text(out, ",\"partition\":{\"profile\":");
+    buf_add_json_string(out, partition->profile);
+    buf_addf(out, ",\"start\":%u,\"size\":%u,\"compute\":%u,\"slices\":%" PRIu32 "}",
+             partition->start, partition->size, partition->use.compute, partition->use.slices);
+}
+
 static void write_device(const struct allocated_device *device, struct buf *out)
 {
     buf_add_text(out, "{\"id\":");
     buf_add_json_string(out, device->id);
-    buf_addf(out, ",\"memoryMiB\":%" PRIu64 ",\"cores\":%u,\"slots\":%u,\"mode\":\"%s\"}",
+    buf_addf(out, ",\"memoryMiB\":%" PRIu64 ",\"cores\":%u,\"slots\":%u,\"mode\":\"%s\"",
              device->memory_mib, device->cores, device->slots, isolation_mode_name(device->mode));
+    if (device->service != SERVICE_ANY)
+        buf_addf(out, ",\"service\":\"%s\"", service_name(device->service));
+    if (device->application != APPLICATION_ANY)
+        buf_addf(out, ",\"application\":\"%s\"", application_name(device->application));
+    if (device->partition.profile[0] != '\0')
+        write_partition(&device->partition, out);
+    buf_add_byte(out, '}');
 }
 
 static void write_container(const struct allocated_container *container, struct buf *out)

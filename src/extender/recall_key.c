@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* Who adds something there has to say here whether a decision depends on it. */
-_Static_assert(sizeof(struct ask) == 40, "an ask has something new");
+_Static_assert(sizeof(struct ask) == 72, "an ask has something new");
 _Static_assert(sizeof(struct topology_demand) == 16, "a demand has something new");
-_Static_assert(sizeof(struct request) == 136, "a request has something new");
+_Static_assert(sizeof(struct request) == 144, "a request has something new");
 _Static_assert(sizeof(struct decide_policy) == 40, "the policy has something new");
 
 static void add_number(struct buf *out, uint64_t number)
@@ -40,6 +40,7 @@ static void add_ask(struct buf *out, const struct ask *ask)
     add_number(out, ask->memory_kind);
     add_number(out, ask->memory);
     add_number(out, ask->cores);
+    buf_add(out, ask->profile, strlen(ask->profile) + 1);
 }
 
 static void add_words(struct buf *out, const struct word_list *list)
@@ -63,6 +64,8 @@ bool recall_key_write(struct buf *out, const struct request *request,
     for (size_t i = 0; i < request->ask_count; i++)
         add_ask(out, &request->asks[i]);
     add_number(out, request->isolation);
+    add_number(out, request->service);
+    add_number(out, request->application);
     add_words(out, &request->use_devices);
     add_words(out, &request->avoid_devices);
     add_words(out, &request->use_products);

@@ -44,29 +44,28 @@ static const struct class_word hami_form_words[] = {
 #define X(id, word) {word, HAMI_FORM_##id},
     HAMI_FORMS(X)
 #undef X
-    {NULL, 0}};
+        {NULL, 0}};
 
 static const struct class_word hami_lock_words[] = {
 #define X(id, word) {word, HAMI_LOCK_##id},
     HAMI_LOCKS(X)
 #undef X
-    {NULL, 0}};
+        {NULL, 0}};
 
 static const struct class_word hami_value_words[] = {
 #define X(id, word) {word, HAMI_VALUE_##id},
     HAMI_VALUES(X)
 #undef X
-    {NULL, 0}};
+        {NULL, 0}};
 
 static const struct class_key hami_extra_keys[] = {
     {"key", CLASS_TEXT, IN(struct hami_extra, key), .required = true, .purpose = "its key"},
-    {"value", CLASS_WORD, IN(struct hami_extra, value), .required = true,
-     .words = hami_value_words, .purpose = "what is written there"},
+    {"value", CLASS_WORD, IN(struct hami_extra, value), .required = true, .words = hami_value_words,
+     .purpose = "what is written there"},
 };
 
 static const struct class_shape hami_extra_shape = {hami_extra_keys, ARRAY_LEN(hami_extra_keys),
                                                     sizeof(struct hami_extra)};
-
 static const struct class_key keys[] = {
     {"name", CLASS_TEXT, AT(name), .required = true,
      .purpose = "what inventories and records call the class"},
@@ -83,6 +82,9 @@ static const struct class_key keys[] = {
      .purpose = "slices of one device, exactly so many"},
     {"resources.priority", CLASS_TEXT, AT(priority_resource),
      .purpose = "priority among the tenants of a device; read by the webhook alone"},
+
+    {"resources.profiles", CLASS_TEXT, AT(profile_resources),
+     .purpose = "resources of partitions: the name of a profile follows this"},
 
     {"count.allowed", CLASS_NUMBERS, AT(counts_allowed), .min = 1, .max = DEVICES_MAX,
      .purpose = "how many devices a container may have; empty: any number"},
@@ -187,6 +189,10 @@ static const struct class_key keys[] = {
      .max = CORES_MAX, .purpose = "pods that may share a device; 0: as many as it has cores"},
     {"hami.capacity.numaHalves", CLASS_YES_NO, AT(hami.capacity.numa_halves),
      .purpose = "the first half of the devices is on NUMA node 0, the second on 1"},
+    {"sets", CLASS_ROWS, AT(sets), .rows = &set_rule_shape,
+     .purpose = "how devices are given out; the first rule whose condition the node meets counts"},
+    {"partitions", CLASS_ROWS, AT(divisions), .rows = &class_division_shape,
+     .purpose = "how devices of a product are divided, where the inventory does not list it"},
 };
 
 const struct class_shape class_shape = {keys, ARRAY_LEN(keys), sizeof(struct device_class)};

@@ -76,6 +76,13 @@ void allocation_copy(const struct allocation *from, struct allocation *out)
     }
 }
 
+static bool placement_equal(const struct partition_placement *a,
+                            const struct partition_placement *b)
+{
+    return strcmp(a->profile, b->profile) == 0 && a->start == b->start && a->size == b->size &&
+           a->use.slices == b->use.slices && a->use.compute == b->use.compute;
+}
+
 static bool container_equal(const struct allocated_container *a,
                             const struct allocated_container *b)
 {
@@ -85,7 +92,8 @@ static bool container_equal(const struct allocated_container *a,
         const struct allocated_device *x = &a->devices[i], *y = &b->devices[i];
 
         if (strcmp(x->id, y->id) != 0 || x->memory_mib != y->memory_mib || x->cores != y->cores ||
-            x->slots != y->slots || x->mode != y->mode)
+            x->slots != y->slots || x->mode != y->mode || x->service != y->service ||
+            x->application != y->application || !placement_equal(&x->partition, &y->partition))
             return false;
     }
     return true;
@@ -143,10 +151,29 @@ static size_t list_devices(const struct allocation *allocation, struct grant *ou
     return count;
 }
 
+/*
+ * Note the partition of one line of a phase. Two that run together never share a slice; else they
+ * may have the same one. What breaks that has more than any device has.
+ */
+static void add_partition(const struct allocated_device *device, uint32_t *phase,
+                          struct partition_use *booked)
+{
+    struct partition_use use = device->partition.use;
+    uint32_t shared = booked->slices & use.slices;
+    bool is_bad = (*phase & use.slices) != 0 || (shared != 0 && shared != use.slices);
+
+    *phase |= use.slices;
+    if (shared == 0)
+        *booked = partition_add(*booked, use);
+    if (is_bad)
+        booked->compute = PARTITION_COMPUTE_BAD;
+}
+
 /* Sum one phase for one device, and raise the grant to it where it is lower. */
 static void raise_to_phase(const struct allocation *allocation, size_t phase, struct grant *grant)
 {
     struct grant sum = {0};
+    uint32_t phase_slices = 0;
 
     for (size_t i = 0; i < allocation->container_count; i++) {
         const struct allocated_container *container = &allocation->containers[i];
@@ -162,6 +189,12 @@ static void raise_to_phase(const struct allocation *allocation, size_t phase, st
             sum.cores = add_capped(sum.cores, device->cores);
             sum.slots = add_capped(sum.slots, device->slots);
             grant->mode = stronger_mode(grant->mode, device->mode);
+            if (device->service != SERVICE_ANY)
+                grant->service = device->service;
+            if (device->application != APPLICATION_ANY)
+                grant->application = device->application;
+            if (device->partition.use.slices != 0)
+                add_partition(device, &phase_slices, &grant->partitions);
         }
     }
     if (sum.memory_mib > grant->memory_mib)
@@ -226,6 +259,31 @@ static bool exceeds(const struct device_use *use, const struct device *device)
            use->slots > device->slots;
 }
 
+static void add_service(struct device_use *sum, const struct grant *grant)
+{
+    if (grant->service != SERVICE_ANY)
+        sum->service = (uint8_t)grant->service;
+    sum->online = (uint8_t)(sum->online +
+                            (grant->application == APPLICATION_ONLINE && sum->online < UINT8_MAX));
+    sum->offline = (uint8_t)(sum->offline + (grant->application == APPLICATION_OFFLINE &&
+                                             sum->offline < UINT8_MAX));
+}
+
+/* On a divided device partitions are all that counts; who has none there is in the way of all. */
+static void add_divided(struct device_use *sum, const struct device *device,
+                        const struct grant *grant)
+{
+    if (grant->mode != ISOLATION_PARTITIONED ||
+        partition_conflicts(device->partitions, sum->partitions, grant->partitions))
+        sum->conflicted = true;
+    if (sum->mode == ISOLATION_NONE)
+        sum->mode = grant->mode;
+    sum->memory_mib += grant->memory_mib;
+    sum->cores += grant->cores;
+    sum->slots = add_capped(sum->slots, grant->slots);
+    sum->partitions = partition_add(sum->partitions, grant->partitions);
+}
+
 void node_use_add_at(struct node_use *use, const struct node *node, int position,
                      const struct grant *grant)
 {
@@ -242,6 +300,10 @@ void node_use_add_at(struct node_use *use, const struct node *node, int position
     }
     device = &node->devices[position];
     sum = &use->devices[position];
+    if (device->partitions != NULL || grant->mode == ISOLATION_PARTITIONED) {
+        add_divided(sum, device, grant);
+        return;
+    }
     if (sum->slots > 0 && (sum->exclusive || sum->mode != grant->mode))
         sum->conflicted = true;
     if (device->cores > 0 && grant->cores >= device->cores) {
@@ -253,6 +315,7 @@ void node_use_add_at(struct node_use *use, const struct node *node, int position
     sum->memory_mib += grant->memory_mib;
     sum->cores += grant->cores;
     sum->slots = add_capped(sum->slots, grant->slots);
+    add_service(sum, grant);
     sum->conflicted = sum->conflicted || exceeds(sum, device);
 }
 
@@ -262,6 +325,19 @@ void node_use_add(struct node_use *use, const struct node *node, const struct gr
 }
 
 /* --- two times ------------------------------------------------------------------------------- */
+
+static void join_service(struct device_use *use, const struct device_use *other)
+{
+    use->exclusive =
+        use->exclusive || (use->service != other->service && use->service != SERVICE_ANY &&
+                           other->service != SERVICE_ANY);
+    if (use->service == SERVICE_ANY)
+        use->service = other->service;
+    if (other->online > use->online)
+        use->online = other->online;
+    if (other->offline > use->offline)
+        use->offline = other->offline;
+}
 
 static void join_device(struct device_use *use, const struct device_use *other)
 {
@@ -277,6 +353,10 @@ static void join_device(struct device_use *use, const struct device_use *other)
     if (use->mode == ISOLATION_NONE)
         use->mode = other->mode;
     use->conflicted = use->conflicted || other->conflicted;
+    join_service(use, other);
+    use->partitions.slices |= other->partitions.slices;
+    if (other->partitions.compute > use->partitions.compute)
+        use->partitions.compute = other->partitions.compute;
 }
 
 void node_use_join(struct node_use *use, const struct node_use *other)

@@ -93,6 +93,7 @@ struct device *node_add_device(struct node *node, const char *id)
         .bus_id = xstrdup(""),
         .slots = 1,
         .numa = NUMA_UNKNOWN,
+        .zone = ZONE_UNKNOWN,
         .healthy = true,
     };
     node->device_count++;
@@ -152,7 +153,9 @@ static bool device_equal(const struct device *a, const struct device *b)
     return strcmp(a->id, b->id) == 0 && a->index == b->index && a->class == b->class &&
            strcmp(a->product->chars, b->product->chars) == 0 && strcmp(a->bus_id, b->bus_id) == 0 &&
            a->memory_mib == b->memory_mib && a->cores == b->cores && a->slots == b->slots &&
-           a->numa == b->numa && a->healthy == b->healthy && a->cordoned == b->cordoned;
+           a->numa == b->numa && a->zone == b->zone && a->service == b->service &&
+           partition_table_equal(a->partitions, b->partitions) && a->healthy == b->healthy &&
+           a->cordoned == b->cordoned;
 }
 
 static bool problem_equal(const char *a, const char *b)
@@ -198,6 +201,7 @@ void node_unref(struct node *node)
         free(node->devices[i].id);
         free(node->devices[i].bus_id);
         text_unref(node->devices[i].product);
+        partition_table_unref(node->devices[i].partitions);
     }
     free(node->devices);
     labels_unref(node->labels);

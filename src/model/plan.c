@@ -4,22 +4,54 @@
 
 #include "topofit/buf.h"
 #include "topofit/mem.h"
+#include "topofit/set_rule.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void allocate_ask(const struct node *node, const struct request *request,
-                         const struct ask *ask, device_mask set,
+const struct planned_partition *plan_partition(const struct plan *plan, size_t ask,
+                                               unsigned position)
+{
+    for (unsigned i = 0; i < plan->partition_count; i++) {
+        if (plan->partitions[i].ask == ask && plan->partitions[i].position == position)
+            return &plan->partitions[i];
+    }
+    return NULL;
+}
+
+static void allocate_partition(const struct planned_partition *planned,
+                               const struct partition_table *table, struct allocated_device *device)
+{
+    const struct partition_profile *profile = &table->profiles[planned->profile];
+
+    device->memory_mib = profile->memory_mib;
+    device->cores = profile->cores;
+    device->mode = ISOLATION_PARTITIONED;
+    device->partition =
+        partition_placement_of(table, planned->profile, planned->start, planned->use);
+}
+
+static void allocate_ask(const struct plan *plan, const struct node *node,
+                         const struct request *request, size_t ask,
                          struct allocated_container *container)
 {
-    for (device_mask left = set; left != 0; left &= left - 1) {
-        const struct device *from = &node->devices[mask_first(left)];
+    const struct ask *wanted = &request->asks[ask];
+    bool matches = set_rule_for(wanted->class, node)->match_service;
+
+    for (device_mask left = plan->sets[ask]; left != 0; left &= left - 1) {
+        unsigned position = mask_first(left);
+        const struct device *from = &node->devices[position];
+        const struct planned_partition *planned = plan_partition(plan, ask, position);
         struct allocated_device *device = allocation_add_device(container, from->id);
 
-        device->memory_mib = ask_memory_mib(request, ask, from->memory_mib);
-        device->cores = ask_cores(request, ask, from->cores);
-        device->mode = ask_isolation_mode(request, ask);
+        device->memory_mib = ask_memory_mib(request, wanted, from->memory_mib);
+        device->cores = ask_cores(request, wanted, from->cores);
+        device->mode = ask_isolation_mode(request, wanted);
+        device->service = matches ? request->service : SERVICE_ANY;
+        device->application = matches ? request->application : APPLICATION_ANY;
+        if (planned != NULL)
+            allocate_partition(planned, from->partitions, device);
     }
 }
 
@@ -37,7 +69,7 @@ void plan_allocation(const struct plan *plan, const struct node *node,
 
         for (size_t a = 0; a < request->ask_count; a++) {
             if (request->asks[a].container == c)
-                allocate_ask(node, request, &request->asks[a], plan->sets[a], container);
+                allocate_ask(plan, node, request, a, container);
         }
     }
 }

@@ -174,7 +174,8 @@ static bool asks_equal(const struct request *a, const struct request *b)
         const struct ask *x = &a->asks[i], *y = &b->asks[i];
 
         if (x->container != y->container || x->class != y->class || x->count != y->count ||
-            x->memory_kind != y->memory_kind || x->memory != y->memory || x->cores != y->cores)
+            x->memory_kind != y->memory_kind || x->memory != y->memory || x->cores != y->cores ||
+            strcmp(x->profile, y->profile) != 0)
             return false;
     }
     return true;
@@ -194,8 +195,8 @@ bool request_equal(const struct request *a, const struct request *b)
 
     return containers_equal(a, b) && asks_equal(a, b) &&
            demands_equal(&a->topology, &b->topology) && a->has_packing == b->has_packing &&
-           a->packing == b->packing && a->isolation == b->isolation &&
-           word_list_equal(&a->use_devices, &b->use_devices) &&
+           a->packing == b->packing && a->isolation == b->isolation && a->service == b->service &&
+           a->application == b->application && word_list_equal(&a->use_devices, &b->use_devices) &&
            word_list_equal(&a->avoid_devices, &b->avoid_devices) &&
            word_list_equal(&a->use_products, &b->use_products) &&
            word_list_equal(&a->avoid_products, &b->avoid_products) && strcmp(wrong_a, wrong_b) == 0;
@@ -246,7 +247,7 @@ uint64_t ask_memory_mib(const struct request *request, const struct ask *ask, ui
 {
     if (ask_is_whole(request, ask))
         return memory_mib;
-    if (ask->memory_kind == MEMORY_MIB)
+    if (ask->memory_kind == MEMORY_MIB || ask->memory_kind == MEMORY_PROFILE)
         return ask->memory;
     /* Percent, rounded up: split to stay within 64 bits for any size. */
     return memory_mib / 100 * ask->memory + (memory_mib % 100 * ask->memory + 99) / 100;
@@ -263,5 +264,12 @@ enum isolation_mode ask_isolation_mode(const struct request *request, const stru
 {
     if (request->isolation != ISOLATION_NONE)
         return request->isolation;
+    if (ask->memory_kind == MEMORY_PROFILE)
+        return ISOLATION_PARTITIONED;
     return ask->memory_kind == MEMORY_WHOLE ? ISOLATION_SHARED : ISOLATION_SOFT;
+}
+
+enum isolation_mode ask_divided_mode(const struct request *request)
+{
+    return request->isolation != ISOLATION_NONE ? request->isolation : ISOLATION_PARTITIONED;
 }

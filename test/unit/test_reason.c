@@ -32,9 +32,11 @@ static void test_reason_text__is_unique_and_holds_no_number_and_no_percent(void 
 
 static void test_reason_is_curable__what_tenants_hold_and_nothing_else(void **state)
 {
-    static const enum reason curable[] = {REASON_MEMORY,    REASON_CORES,    REASON_EXCLUSIVE,
-                                          REASON_ISOLATION, REASON_SLOTS,    REASON_UNATTRIBUTED,
-                                          REASON_TOPOLOGY,  REASON_NOMINATED};
+    static const enum reason curable[] = {REASON_MEMORY,      REASON_CORES,     REASON_EXCLUSIVE,
+                                          REASON_ISOLATION,   REASON_SLOTS,     REASON_UNATTRIBUTED,
+                                          REASON_TOPOLOGY,    REASON_NOMINATED, REASON_PLACEMENT,
+                                          REASON_APPLICATION, REASON_SERVICE,   REASON_SLICE_SIZE,
+                                          REASON_HANDLES,     REASON_SETS};
     unsigned count = 0;
 
     (void)state;

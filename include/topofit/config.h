@@ -17,6 +17,7 @@
 #include "topofit/buf.h"
 #include "topofit/decide.h"
 #include "topofit/error.h"
+#include "topofit/extender.h"
 #include "topofit/log.h"
 #include "topofit/rank.h"
 
@@ -54,6 +55,7 @@ struct config {
     uint64_t lease_duration_ms, lease_renew_deadline_ms, lease_retry_period_ms;
     bool events_enabled;
     uint64_t events_per_second, events_burst;
+    enum event_words event_words;
     enum topology_mode topology_mode;
     enum topology_source topology_source;
     uint64_t topology_max_tier;

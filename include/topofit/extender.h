@@ -76,9 +76,16 @@ struct observer {
     void (*on_bind_end)(void *ctx, const struct bind_report *report);
 };
 
+/* In whose words pods are told of. source: docs/reference/events.md */
+enum event_words {
+    EVENT_WORDS_TOPOFIT = 0,
+    EVENT_WORDS_HAMI, /* reasons and notes as HAMi's scheduler writes them */
+};
+
 struct extender_options {
     struct decide_policy policy;
     bool answer_failed_nodes; /* curable refusals go to FailedNodes (docs/reference/reasons.md) */
+    enum event_words event_words;
     uint64_t bind_timeout_ms; /* how long a Binding may take before it is unclear */
 };
 

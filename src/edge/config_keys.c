@@ -25,6 +25,8 @@ static const struct word policy_words[] = {
 static const struct word device_words[] = {
     {"auto", DEVICES_AUTO}, {"binpack", DEVICES_BINPACK}, {"spread", DEVICES_SPREAD}, {0}};
 static const struct word score_words[] = {{"winner", RANK_WINNER}, {"graded", RANK_GRADED}, {0}};
+static const struct word words_words[] = {
+    {"topofit", EVENT_WORDS_TOPOFIT}, {"hami", EVENT_WORDS_HAMI}, {0}};
 static const struct word level_words[] = {{"debug", LOG_LEVEL_DEBUG},
                                           {"info", LOG_LEVEL_INFO},
                                           {"warn", LOG_LEVEL_WARN},
@@ -98,6 +100,8 @@ const struct key config_keys[] = {
      "requests for Events in the long run"},
     {"events.burst", KEY_NUMBER, FIXED, AT(events_burst), "50", 1, 10000, NULL,
      "requests for Events at once"},
+    {"events.words", KEY_CHOICE, RELOADED, AT(event_words), "topofit", 0, 0, words_words,
+     "whose reasons and notes Events have; hami: for dashboards that match those"},
     {"topology.mode", KEY_CHOICE, RELOADED, AT(topology_mode), "soft", 0, 0, mode_words,
      "soft ranks, hard refuses, pods may choose; off ignores links for all pods"},
     {"topology.source", KEY_CHOICE, RELOADED, AT(topology_source), "auto", 0, 0, source_words,

@@ -157,6 +157,7 @@ static struct extender_options extender_options(const struct config *config, boo
     return (struct extender_options){
         .policy = config_policy(config),
         .answer_failed_nodes = answers_failed_nodes(config, embedded),
+        .event_words = config->event_words,
         .bind_timeout_ms = config->extender_bind_timeout_ms,
     };
 }

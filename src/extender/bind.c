@@ -68,11 +68,12 @@ static void on_job_done(void *ctx, enum bind_outcome outcome, const char *text)
     switch (outcome) {
     case BIND_BOUND:
         cluster_confirm(cluster, uid, binding->token);
-        tell_assigned(&binding->extender, binding->pod);
+        tell_assigned(&binding->extender, binding->pod, binding->args.node);
         finish(binding, BIND_END_BOUND, "");
         return;
     case BIND_FAILED:
         cluster_release(cluster, uid, binding->token);
+        tell_bind_failed(&binding->extender, binding->pod, text);
         finish(binding, BIND_END_FAILED, text);
         return;
     case BIND_UNCLEAR:

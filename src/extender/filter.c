@@ -79,7 +79,7 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
     else
         consider_all(extender, &call, &tally);
     if (tally.decision.kept == 0 && call.count > 0)
-        tell_unplaced(extender, call.pod, tally.by_reason, call.count);
+        tell_unplaced(extender, &tally.decision, tally.by_reason);
     /* Also of a pod without devices: its bind call may come before the watch shows it. */
     history_put(extender->history, &tally.decision);
     extender_json_write_filter_result(out, &call.args, call.answers);

@@ -4,7 +4,10 @@
 
 #include "topofit/mem.h"
 
+#include <string.h>
+
 #define NOTE_MAX_BYTES 1024 /* the API server takes no more */
+#define NODES_TOLD 5 /* names of a reason in HAMi's words: a note is no list of the cluster */
 
 static bool is_watched(const struct extender *extender, const struct pod *pod)
 {
@@ -36,13 +39,12 @@ static void list_devices(const struct allocation *allocation, struct buf *out)
     }
 }
 
-void tell_assigned(const struct extender *extender, const struct pod *pod)
+static void tell_devices(const struct extender *extender, const struct pod *pod)
 {
     AUTO(buf_clear) struct buf note = buf_with_max(64 * 1024);
     AUTO(holding_view_clear) struct holding_view holding = {0};
 
-    if (!is_watched(extender, pod) ||
-        !cluster_find_holding(extender->cluster, pod->uid, &holding) || !holding.has_allocation)
+    if (!cluster_find_holding(extender->cluster, pod->uid, &holding) || !holding.has_allocation)
         return;
     buf_addf(&note, "on node %s, worst link tier %d", holding.node, (int)holding.allocation.tier);
     list_devices(&holding.allocation, &note);
@@ -51,24 +53,139 @@ void tell_assigned(const struct extender *extender, const struct pod *pod)
              .pod = pod, .reason = "GPUsAssigned", .action = "Binding", .note = buf_text(&note)});
 }
 
-void tell_unplaced(const struct extender *extender, const struct pod *pod,
-                   const size_t by_reason[REASON_COUNT], size_t nodes)
+/* --- why not --------------------------------------------------------------------------------- */
+
+static void list_reasons(const size_t by_reason[REASON_COUNT], struct buf *note)
 {
-    AUTO(buf_clear) struct buf note = buf_with_max(NOTE_MAX_BYTES);
     const char *before = ": ";
 
-    if (!is_watched(extender, pod))
-        return;
-    buf_addf(&note, "none of %zu nodes fits", nodes);
     for (unsigned r = 0; r < REASON_COUNT; r++) {
         if (by_reason[r] == 0 || r == REASON_OK)
             continue;
-        buf_addf(&note, "%s%zu %s", before, by_reason[r], reason_name((enum reason)r));
+        buf_addf(note, "%s%zu %s", before, by_reason[r], reason_name((enum reason)r));
         before = ", ";
     }
-    tell(extender, &(struct pod_event){.pod = pod,
+}
+
+static void tell_reasons(const struct extender *extender, const struct decision *decision,
+                         const size_t by_reason[REASON_COUNT])
+{
+    AUTO(buf_clear) struct buf note = buf_with_max(NOTE_MAX_BYTES);
+
+    buf_addf(&note, "none of %u nodes fits", decision->considered);
+    list_reasons(by_reason, &note);
+    tell(extender, &(struct pod_event){.pod = decision->pod,
                                        .is_warning = true,
                                        .reason = "NoNodeFits",
                                        .action = "Filtering",
                                        .note = buf_text(&note)});
+}
+
+/* --- in HAMi's words ------------------------------------------------------------------------- */
+
+static bool same_word(enum reason reason, const char *word)
+{
+    return strcmp(reason_hami_word(reason), word) == 0;
+}
+
+/* Was the word there already, for an earlier reason? Several reasons of ours are one of HAMi's. */
+static bool is_repeated(unsigned reason, const size_t by_reason[REASON_COUNT])
+{
+    for (unsigned r = 0; r < reason; r++) {
+        if (by_reason[r] > 0 && r != REASON_OK &&
+            same_word((enum reason)r, reason_hami_word((enum reason)reason)))
+            return true;
+    }
+    return false;
+}
+
+/* The first nodes that were refused with a word, sorted as they came: "node-a,node-b,...". */
+static void list_refused(const struct decision *decision, const char *word, size_t nodes,
+                         struct buf *note)
+{
+    size_t listed = 0;
+
+    for (size_t i = 0; i < decision->refusal_count && listed < NODES_TOLD; i++) {
+        if (!same_word(decision->refusals[i].outcome->reason, word))
+            continue;
+        buf_addf(note, "%s%s", listed > 0 ? "," : "", decision_refused_node(decision, i));
+        listed++;
+    }
+    if (listed < nodes)
+        buf_add_text(note, listed > 0 ? ",..." : "...");
+}
+
+/* "no available node, 3 nodes do not meet; 2 nodes CardInsufficientMemory(a,b); 1 nodes ..." */
+static void tell_reasons_as_hami(const struct extender *extender, const struct decision *decision,
+                                 const size_t by_reason[REASON_COUNT])
+{
+    AUTO(buf_clear) struct buf note = buf_with_max(64 * 1024);
+
+    buf_addf(&note, "no available node, %u nodes do not meet", decision->considered);
+    for (unsigned r = 0; r < REASON_COUNT; r++) {
+        const char *word = reason_hami_word((enum reason)r);
+        size_t nodes = 0;
+
+        if (by_reason[r] == 0 || r == REASON_OK || is_repeated(r, by_reason))
+            continue;
+        for (unsigned other = r; other < REASON_COUNT; other++)
+            nodes += same_word((enum reason)other, word) ? by_reason[other] : 0;
+        buf_addf(&note, "; %zu nodes %s(", nodes, word);
+        list_refused(decision, word, nodes, &note);
+        buf_add_byte(&note, ')');
+    }
+    tell(extender, &(struct pod_event){.pod = decision->pod,
+                                       .is_warning = true,
+                                       .reason = "FilteringFailed",
+                                       .action = "Filtering",
+                                       .note = buf_text(&note)});
+}
+
+static void tell_bound_as_hami(const struct extender *extender, const struct pod *pod,
+                               const char *node)
+{
+    AUTO(buf_clear) struct buf note = buf_with_max(NOTE_MAX_BYTES);
+
+    buf_addf(&note, "Successfully binding node [%s] to %s/%s", node, pod->namespace, pod->name);
+    tell(extender,
+         &(struct pod_event){
+             .pod = pod, .reason = "BindingSucceed", .action = "Binding", .note = buf_text(&note)});
+}
+
+/* --- what is told ---------------------------------------------------------------------------- */
+
+static bool speaks_hami(const struct extender *extender)
+{
+    return extender->options.event_words == EVENT_WORDS_HAMI;
+}
+
+void tell_assigned(const struct extender *extender, const struct pod *pod, const char *node)
+{
+    if (!is_watched(extender, pod))
+        return;
+    if (speaks_hami(extender))
+        tell_bound_as_hami(extender, pod, node);
+    else
+        tell_devices(extender, pod);
+}
+
+void tell_bind_failed(const struct extender *extender, const struct pod *pod, const char *why)
+{
+    if (speaks_hami(extender) && is_watched(extender, pod))
+        tell(extender, &(struct pod_event){.pod = pod,
+                                           .is_warning = true,
+                                           .reason = "BindingFailed",
+                                           .action = "Binding",
+                                           .note = why});
+}
+
+void tell_unplaced(const struct extender *extender, const struct decision *decision,
+                   const size_t by_reason[REASON_COUNT])
+{
+    if (!is_watched(extender, decision->pod))
+        return;
+    if (speaks_hami(extender))
+        tell_reasons_as_hami(extender, decision, by_reason);
+    else
+        tell_reasons(extender, decision, by_reason);
 }

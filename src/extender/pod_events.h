@@ -9,12 +9,16 @@
 #define TOPOFIT_POD_EVENTS_H
 
 #include "topofit/extender.h"
+#include "topofit/history.h"
 
 /* The pod is bound: which devices it holds. */
-void tell_assigned(const struct extender *extender, const struct pod *pod);
+void tell_assigned(const struct extender *extender, const struct pod *pod, const char *node);
 
-/* No node fits: how many nodes were refused for each reason. */
-void tell_unplaced(const struct extender *extender, const struct pod *pod,
-                   const size_t by_reason[REASON_COUNT], size_t nodes);
+/* The pod is not bound, and why. HAMi's words have an event for it; in ours the scheduler tells. */
+void tell_bind_failed(const struct extender *extender, const struct pod *pod, const char *why);
+
+/* No node fits: how many nodes were refused for each reason, and which, as far as noted. */
+void tell_unplaced(const struct extender *extender, const struct decision *decision,
+                   const size_t by_reason[REASON_COUNT]);
 
 #endif

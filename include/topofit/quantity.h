@@ -9,6 +9,7 @@
 #ifndef TOPOFIT_QUANTITY_H
 #define TOPOFIT_QUANTITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "topofit/error.h"
@@ -34,6 +35,14 @@ int quantity_parse_count(const char *text, uint64_t *out, struct error *err);
  * source  docs/concepts/requests.md#memory
  */
 int quantity_parse_mib(const char *text, uint64_t *out, struct error *err);
+
+/*
+ * The same, of an amount whose plain numbers are not MiB but units of some size.
+ *
+ * out           MiB when the amount has one of the units of bytes, else the number as written
+ * out_has_unit  whether it has one
+ */
+int quantity_parse_memory(const char *text, uint64_t *out, bool *out_has_unit, struct error *err);
 
 /*
  * Of what machines have, as Kubernetes means it: CPU in thousandths ("2", "100m", "0.5"), and

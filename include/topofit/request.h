@@ -53,6 +53,7 @@ enum memory_kind {
     MEMORY_MIB,
     MEMORY_PERCENT, /* of the device's own memory, rounded up to a MiB */
     MEMORY_PROFILE, /* that of the partition profile asked for */
+    MEMORY_NONE,    /* a part of a device, whose memory is not asked for or not counted */
 };
 
 /* What one container wants of one class. */
@@ -61,9 +62,11 @@ struct ask {
     const struct device_class *class; /* borrowed */
     unsigned count;                   /* devices, at least 1 */
     enum memory_kind memory_kind;
-    uint64_t memory; /* MiB or percent of each device, at least 1; unused for MEMORY_WHOLE; for
-                      * MEMORY_PROFILE the MiB that the profile's name tells, for counting */
-    uint16_t cores;  /* core units of each device; 0 = no promise */
+    uint64_t memory; /* MiB or percent of each device, at least 1; for MEMORY_PROFILE the MiB that
+                      * the profile's name tells, for counting; else unused */
+    uint16_t cores;  /* core units of each device, or percent of its own; 0 = no promise */
+    uint16_t slices; /* exactly so many slices of a device that is cut into them; 0 = not asked */
+    bool cores_percent; /* what `cores` are: only a device knows how many units that is */
     char profile[PARTITION_NAME_MAX]; /* MEMORY_PROFILE: one partition of it, so count is 1 */
 };
 
@@ -150,7 +153,10 @@ bool ask_is_whole(const struct request *request, const struct ask *ask);
 /* MiB that an ask books on a device of memory_mib; at least 1 unless the device has none. */
 uint64_t ask_memory_mib(const struct request *request, const struct ask *ask, uint64_t memory_mib);
 
-/* Core units that an ask books on a device: taken whole without a figure, it books all of them. */
+/*
+ * Core units that an ask books on a device: taken whole without a figure, it books all of them. Of
+ * percent at least one unit.
+ */
 uint16_t ask_cores(const struct request *request, const struct ask *ask, uint16_t device_cores);
 
 /*

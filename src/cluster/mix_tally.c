@@ -60,9 +60,9 @@ static void add_words(const struct word_list *list, struct buf *key)
 /* Host memory is left out: it hardly ever decides, and splits kinds that are alike. */
 static void write_key(const struct mix_task *task, struct buf *out)
 {
-    buf_addf(out, "%s|%u|%d|%llu|%u|%d|%llu|", task->ask.class->name, task->ask.count,
+    buf_addf(out, "%s|%u|%d|%llu|%u|%u|%d|%llu|", task->ask.class->name, task->ask.count,
              (int)task->ask.memory_kind, (unsigned long long)task->ask.memory,
-             (unsigned)task->ask.cores, (int)task->is_whole,
+             (unsigned)task->ask.cores, (unsigned)task->ask.slices, (int)task->is_whole,
              (unsigned long long)task->host.cpu_milli);
     add_words(&task->use_products, out);
     add_words(&task->avoid_products, out);

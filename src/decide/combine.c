@@ -138,7 +138,7 @@ static bool is_same_ask(const struct problem *problem, size_t a, size_t b)
             return false;
     }
     return x->class == y->class && x->count == y->count && x->memory_kind == y->memory_kind &&
-           x->memory == y->memory && x->cores == y->cores;
+           x->memory == y->memory && x->cores == y->cores && x->slices == y->slices;
 }
 
 /* --- the search ------------------------------------------------------------------------------ */

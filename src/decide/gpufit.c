@@ -34,10 +34,15 @@ static enum reason check_selection(const struct device *device, const struct req
     return REASON_OK;
 }
 
-/* A device that reports no memory, cores or slots is never given out: its size is not known. */
+/*
+ * A device that reports no memory, cores or slots is never given out: its size is not known. Of
+ * some classes devices have no memory to report.
+ */
 static bool is_too_small(const struct device *device, uint64_t memory_mib, uint16_t cores)
 {
-    return device->memory_mib == 0 || device->cores == 0 || device->slots == 0 ||
+    bool has_memory = device->memory_mib > 0 || !device->class->memory_counted;
+
+    return !has_memory || device->cores == 0 || device->slots == 0 ||
            memory_mib > device->memory_mib || cores > device->cores;
 }
 
@@ -90,8 +95,9 @@ static enum reason check_device(const struct fit_question *question, unsigned po
     if (is_too_small(device, ask_memory_mib(request, ask, device->memory_mib),
                      ask_cores(request, ask, device->cores)))
         return REASON_DEVICE_TOO_SMALL;
-    return ask_isolation_mode(request, ask) == ISOLATION_PARTITIONED ? REASON_PARTITIONS
-                                                                     : REASON_OK;
+    if (ask->slices > 0 || ask_isolation_mode(request, ask) == ISOLATION_PARTITIONED)
+        return REASON_PARTITIONS;
+    return REASON_OK;
 }
 
 enum reason gpufit_device(const struct fit_question *question, unsigned position,

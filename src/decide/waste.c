@@ -31,7 +31,8 @@ static unsigned need_milli(const struct mix_task *task, const struct device *dev
         task->ask.memory_kind == MEMORY_PERCENT
             ? task->ask.memory * (WHOLE_DEVICE_MILLI / 100)
             : (task->ask.memory * WHOLE_DEVICE_MILLI + device->memory_mib - 1) / device->memory_mib;
-    cores = (uint64_t)task->ask.cores * WHOLE_DEVICE_MILLI / device->cores;
+    cores = (uint64_t)task->ask.cores * WHOLE_DEVICE_MILLI /
+            (task->ask.cores_percent ? 100 : device->cores);
     most = memory > cores ? memory : cores;
     return most <= WHOLE_DEVICE_MILLI ? (unsigned)most : 0;
 }

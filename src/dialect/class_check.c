@@ -59,9 +59,32 @@ int class_check_required(const struct class_shape *shape, const void *object,
     return 0;
 }
 
+/* As the API server wants extended resources: "vendor.com/name". */
+static bool has_domain(const char *resource)
+{
+    const char *slash = resource != NULL ? strchr(resource, '/') : NULL;
+
+    return resource == NULL || (slash != NULL && slash > resource && slash[1] != '\0');
+}
+
 static int check_resources(const struct device_class *class, const struct yaml_value *document,
                            struct error *err)
 {
+    const struct {
+        const char *key, *resource;
+    } all[] = {
+        {"resources.count", class->count_resource},
+        {"resources.memory", class->memory_resource},
+        {"resources.memoryPercent", class->percent_resource},
+        {"resources.cores", class->cores_resource},
+        {"resources.slices", class->slices_resource},
+        {"resources.priority", class->priority_resource},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        if (!has_domain(all[i].resource))
+            return refuse(document, all[i].key, "must have a domain: vendor.com/name", err);
+    }
     if (class->count_resource == NULL && class->slices_resource == NULL)
         return refuse(document, "resources.count", "is missing: how are devices asked for?", err);
     return 0;

@@ -182,7 +182,7 @@ static void read_device(struct entry *entry, const struct class_table *classes)
     if (entry->failed)
         return;
     note_unknown_keys(entry);
-    if (fields.memory_mib == 0)
+    if (fields.memory_mib == 0 && class->memory_counted)
         node_note_problem(entry->node,
                           "inventory device %zu has no memoryMiB: it is never given out",
                           entry->number);

@@ -62,7 +62,8 @@ void profiles_read(const struct kube_container *container, size_t position,
     for (size_t i = 0; i < container->requests.count; i++) {
         const struct kube_pair *pair = &container->requests.items[i];
 
-        if (kube_pairs_get(&container->limits, pair->key) == NULL)
+        if (profile_of(class, pair->key) != NULL &&
+            kube_pairs_get(&container->limits, pair->key) == NULL)
             read_pair(container, &container->requests, i, &ask, out);
     }
 }

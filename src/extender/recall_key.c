@@ -40,6 +40,8 @@ static void add_ask(struct buf *out, const struct ask *ask)
     add_number(out, ask->memory_kind);
     add_number(out, ask->memory);
     add_number(out, ask->cores);
+    add_number(out, ask->cores_percent);
+    add_number(out, ask->slices);
     buf_add(out, ask->profile, strlen(ask->profile) + 1);
 }
 

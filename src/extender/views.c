@@ -41,13 +41,16 @@ void view_write(json_t *steal_document, struct buf *out)
 
 json_t *view_ask(const struct ask *ask)
 {
-    json_t *item = json_pack("{s:s,s:I,s:i}", "class", ask->class->name, "count",
-                             (json_int_t)ask->count, "cores", (int)ask->cores);
+    json_t *item =
+        json_pack("{s:s,s:I,s:i}", "class", ask->class->name, "count", (json_int_t)ask->count,
+                  ask->cores_percent ? "coresPercent" : "cores", (int)ask->cores);
 
     if (ask->memory_kind == MEMORY_MIB)
         json_object_set_new(item, "memoryMiB", json_integer((json_int_t)ask->memory));
     if (ask->memory_kind == MEMORY_PERCENT)
         json_object_set_new(item, "memoryPercent", json_integer((json_int_t)ask->memory));
+    if (ask->slices > 0)
+        json_object_set_new(item, "slices", json_integer(ask->slices));
     return item;
 }
 
@@ -59,7 +62,9 @@ void view_describe_ask(const struct ask *ask, struct buf *out)
     if (ask->memory_kind == MEMORY_PERCENT)
         buf_addf(out, " x %" PRIu64 "%% memory", ask->memory);
     if (ask->cores > 0)
-        buf_addf(out, " x %u cores", ask->cores);
+        buf_addf(out, " x %u%s cores", ask->cores, ask->cores_percent ? "%" : "");
+    if (ask->slices > 0)
+        buf_addf(out, " x %u slices", ask->slices);
 }
 
 const char *holding_state_name(enum holding_state state)

@@ -175,6 +175,7 @@ static bool asks_equal(const struct request *a, const struct request *b)
 
         if (x->container != y->container || x->class != y->class || x->count != y->count ||
             x->memory_kind != y->memory_kind || x->memory != y->memory || x->cores != y->cores ||
+            x->slices != y->slices || x->cores_percent != y->cores_percent ||
             strcmp(x->profile, y->profile) != 0)
             return false;
     }
@@ -247,16 +248,26 @@ uint64_t ask_memory_mib(const struct request *request, const struct ask *ask, ui
 {
     if (ask_is_whole(request, ask))
         return memory_mib;
+    if (ask->memory_kind == MEMORY_NONE)
+        return 0;
     if (ask->memory_kind == MEMORY_MIB || ask->memory_kind == MEMORY_PROFILE)
         return ask->memory;
     /* Percent, rounded up: split to stay within 64 bits for any size. */
     return memory_mib / 100 * ask->memory + (memory_mib % 100 * ask->memory + 99) / 100;
 }
 
+/* A percent of a device's core units, at least one. */
+static uint16_t percent_of_cores(uint16_t percent, uint16_t device_cores)
+{
+    uint32_t cores = (uint32_t)device_cores * percent / 100;
+
+    return (uint16_t)(cores > 0 ? cores : 1);
+}
+
 uint16_t ask_cores(const struct request *request, const struct ask *ask, uint16_t device_cores)
 {
     if (ask->cores > 0 && request->isolation != ISOLATION_SHARED)
-        return ask->cores;
+        return ask->cores_percent ? percent_of_cores(ask->cores, device_cores) : ask->cores;
     return ask_is_whole(request, ask) ? device_cores : 0;
 }
 

@@ -181,7 +181,7 @@ int quantity_parse_count(const char *text, uint64_t *out, struct error *err)
     return 0;
 }
 
-int quantity_parse_mib(const char *text, uint64_t *out, struct error *err)
+int quantity_parse_memory(const char *text, uint64_t *out, bool *out_has_unit, struct error *err)
 {
     unsigned __int128 value;
     struct amount amount;
@@ -200,7 +200,15 @@ int quantity_parse_mib(const char *text, uint64_t *out, struct error *err)
     if (amount.has_unit && amount.two == 0 && value > 0 && value < AMBIGUOUS_BELOW_MIB)
         return refuse_ambiguous(text, err);
     *out = (uint64_t)value;
+    *out_has_unit = amount.has_unit;
     return 0;
+}
+
+int quantity_parse_mib(const char *text, uint64_t *out, struct error *err)
+{
+    bool has_unit;
+
+    return quantity_parse_memory(text, out, &has_unit, err);
 }
 
 /* Times 10^ten, rounded up. */

@@ -68,6 +68,7 @@ struct node_spec {
     int slots, cores;            /* 0 = 10 and 100; negative = none */
     const int *numa;             /* [count], or NULL for unknown */
     const char *product;
+    const char *class;     /* NULL = nvidia */
     const char *links;     /* fast pairs, "0-2 1-3"; all others are slow. NULL: nothing known */
     const char *topology;  /* the annotation as it is, instead of links */
     const char *unhealthy; /* indices, "0 3" */
@@ -103,7 +104,8 @@ struct pod_spec {
 /*
  * Create a pod and show it to the watch: api_pod(h, "a", "gpu 2, mem 4000, cores 30"). Containers
  * are separated by ';' and may begin with "init" or "sidecar"; "none" asks for nothing. An amount
- * goes to the API server as it is written: "mem 16Gi". Words: gpu, mem, pct, cores, cpu.
+ * goes to the API server as it is written: "mem 16Gi". Words: gpu, mem, pct, cores, cpu, and
+ * full names of resources: "metax-tech.com/sgpu 1".
  */
 #define api_pod(harness, pod_name, what, ...) \
     harness_put_pod(harness, &(struct pod_spec){.name = (pod_name), \

@@ -111,9 +111,10 @@ static json_t *device_json(const struct node_spec *spec, unsigned i)
     AUTO_FREE char *id = xasprintf("GPU-%s-%u", spec->name, i);
     uint64_t mib = spec->memory_each != NULL ? spec->memory_each[i] : spec->memory_mib;
     json_t *device =
-        json_pack("{s:s,s:i,s:s,s:I,s:i,s:i,s:b}", "id", id, "index", (int)i, "class", "nvidia",
-                  "memoryMiB", (json_int_t)mib, "slots", given_or(spec->slots, 10), "cores",
-                  given_or(spec->cores, 100), "healthy", !lists_number(spec->unhealthy, i));
+        json_pack("{s:s,s:i,s:s,s:I,s:i,s:i,s:b}", "id", id, "index", (int)i, "class",
+                  spec->class != NULL ? spec->class : "nvidia", "memoryMiB", (json_int_t)mib,
+                  "slots", given_or(spec->slots, 10), "cores", given_or(spec->cores, 100),
+                  "healthy", !lists_number(spec->unhealthy, i));
 
     if (spec->product != NULL)
         json_object_set_new(device, "product", json_string(spec->product));
@@ -221,6 +222,10 @@ static const struct {
 
 static void add_limit(json_t *limits, const char *word, const char *amount)
 {
+    if (strchr(word, '/') != NULL) {
+        json_object_set_new(limits, word, json_string(amount));
+        return;
+    }
     for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
         if (strcmp(resources[i].word, word) == 0) {
             json_object_set_new(limits, resources[i].resource, json_string(amount));

@@ -138,6 +138,8 @@ static void test_classes_read__refuses_rules_that_cannot_hold_together(void **st
         {X "count: {allowed: [1, 3], multipleOf: 2}\n", "count.allowed goes against"},
         {X "count: {oneMeans: 3, multipleOf: 2}\n", "count.oneMeans goes against"},
         {X "anySize: {annotation: a}\n", "anySize needs both"},
+        {"name: x\ntitle: X\nresources:\n  count: gpu\n",
+         "line 4, column 10: resources.count must have a domain"},
     };
 
     (void)state;
@@ -187,10 +189,11 @@ static void test_class_table_index__refuses_a_resource_of_two_meanings(void **st
     static const struct {
         const char *yaml, *problem;
     } cases[] = {
-        {"name: a\ntitle: A\nresources: {count: x, memory: x}\n", "classes a and a: resource x"},
-        {"name: a\ntitle: A\nresources: {count: x}\n---\n"
-         "name: b\ntitle: B\nresources: {count: x}\n",
-         "resource x can have one meaning only"},
+        {"name: a\ntitle: A\nresources: {count: x.com/x, memory: x.com/x}\n",
+         "classes a and a: resource x.com/x"},
+        {"name: a\ntitle: A\nresources: {count: x.com/x}\n---\n"
+         "name: b\ntitle: B\nresources: {count: x.com/x}\n",
+         "resource x.com/x can have one meaning only"},
     };
 
     (void)state;

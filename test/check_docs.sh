@@ -34,7 +34,7 @@ is_named() {
     esac
 }
 
-for kind in keys metrics reasons endpoints annotations; do
+for kind in keys class-keys metrics reasons endpoints annotations; do
     "$topofit" reference $kind >"$scratch/$kind" || complain "topofit reference $kind: failed"
     [ -s "$scratch/$kind" ] || complain "topofit reference $kind: names nothing"
     while read -r name; do
@@ -47,6 +47,12 @@ grep '^topofit_' "$scratch/words" | while read -r name; do
     grep -qxF -e "$name" -e "$family" "$scratch/metrics" ||
         complain "docs/reference: there is no metric $name"
 done
+
+# What the program writes of its classes stands in the page word for word, to its end.
+"$topofit" classes -o markdown >"$scratch/classes"
+sed '1,/<!-- topofit classes -o markdown -->/d' docs/reference/classes.md >"$scratch/generated"
+cmp -s "$scratch/classes" "$scratch/generated" ||
+    complain "docs/reference/classes.md: not what topofit classes -o markdown says (test/docs/write_classes.sh)"
 
 # --- links ---------------------------------------------------------------------------------------
 

@@ -26,6 +26,12 @@
 
 enum failed_nodes { FAILED_NODES_AUTO = 0, FAILED_NODES_ALWAYS, FAILED_NODES_NEVER };
 
+/* A list of texts, in the order of the file. */
+struct config_texts {
+    char **items;
+    size_t count;
+};
+
 /* Values as the rest of the program wants them; strings are owned. */
 struct config {
     char *extender_listen;
@@ -53,6 +59,7 @@ struct config {
     char *lease_namespace; /* "" = ours */
     char *lease_name;
     uint64_t lease_duration_ms, lease_renew_deadline_ms, lease_retry_period_ms;
+    struct config_texts classes_files;
     bool events_enabled;
     uint64_t events_per_second, events_burst;
     enum event_words event_words;
@@ -82,7 +89,7 @@ void config_clear(struct config *config);
 int config_read(struct config *config, const char *yaml, size_t length, struct error *err);
 
 /*
- * Set one key by its full name ("extender.listen") from a flag.
+ * Set one key by its full name ("extender.listen") from a flag. Of a list, its only item.
  *
  * errors  ERR_NOT_FOUND for a key that does not exist, ERR_INVALID for a value.
  */

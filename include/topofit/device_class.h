@@ -78,7 +78,7 @@ struct device_class {
 
     struct class_numbers counts_allowed; /* empty: any */
     uint32_t count_multiple_of;          /* counts above one; 1 = any */
-    uint32_t one_means;                  /* devices that a count of one takes, whole devices only */
+    uint32_t one_means;                  /* devices that a count of one takes */
     enum class_several several;
 
     bool memory_counted;                 /* false: devices have no memory worth telling */

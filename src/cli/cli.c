@@ -16,8 +16,9 @@
 #define SUGGESTION_DISTANCE 2
 
 static const struct command *const commands[] = {
-    &command_serve,     &command_explain,    &command_simulate, &command_check_config,
-    &command_reference, &command_completion, &command_version,  NULL};
+    &command_serve,        &command_explain, &command_simulate,
+    &command_check_config, &command_classes, &command_reference,
+    &command_completion,   &command_version, NULL};
 
 const struct command *const *cli_commands(void)
 {

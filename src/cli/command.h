@@ -20,7 +20,7 @@ struct command {
 };
 
 extern const struct command command_serve, command_explain, command_simulate, command_check_config,
-    command_reference, command_completion, command_version;
+    command_classes, command_reference, command_completion, command_version;
 
 /* All commands in the order of the help; NULL behind the last. */
 const struct command *const *cli_commands(void);
@@ -45,15 +45,16 @@ int command_fail(const struct error *err);
 int command_load_config(struct config *config, const char *path, struct error *err);
 
 /*
- * Set an extender up for decisions without a daemon: its policy, and its cluster's mix of pods
- * where packing.workloadFile gives one.
+ * Set an extender up for decisions without a daemon: its classes, its policy, and its cluster's mix
+ * of pods where packing.workloadFile gives one.
  *
- * extender  has its classes and a cluster
+ * extender  has a cluster, and borrows the classes
+ * classes   empty before; the caller clears it
  * path      configuration file; NULL: the defaults
  * policy    the word of --policy, which wins over the file; NULL: as configured
  */
-int command_configure(struct extender *extender, const char *path, const char *policy,
-                      struct error *err);
+int command_configure(struct extender *extender, struct class_table *classes, const char *path,
+                      const char *policy, struct error *err);
 
 /*
  * Position of a word that an option takes, in a list that ends with NULL; -1 and an error that

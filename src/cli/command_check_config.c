@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topofit check-config - read a configuration and say what it amounts to. */
 #include "command.h"
+#include "topofit/class_files.h"
 #include "topofit/config.h"
 #include "topofit/mem.h"
 
@@ -8,7 +9,7 @@
 #include <stdio.h>
 
 static const char help[] =
-    "Check a configuration file and print what is in effect.\n"
+    "Check a configuration file, and the class files it names, and print what is in effect.\n"
     "\n"
     "usage: topofit check-config [FILE] [OPTION...]\n"
     "\n"
@@ -34,12 +35,13 @@ static int check(const char *path, bool quiet)
 {
     AUTO(buf_clear) struct buf out = buf_with_max(CONFIG_BYTES_MAX);
     AUTO(config_clear) struct config config;
+    AUTO(class_table_clear) struct class_table classes = {0};
     struct error err = {0};
 
     config_defaults(&config);
     if (path != NULL && command_load_config(&config, path, &err) < 0)
         return command_fail(&err);
-    if (config_check(&config, &err) < 0)
+    if (config_check(&config, &err) < 0 || class_files_read(&config, &classes, &err) < 0)
         return command_fail(&err);
     config_write_yaml(&config, &out);
     if (!quiet)

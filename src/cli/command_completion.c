@@ -57,6 +57,7 @@ static void print_script(void)
          "    if [ \"$before\" = -o ] || [ \"$before\" = --output ]; then\n"
          "        words=\"text json\"\n"
          "        [ \"${COMP_WORDS[1]}\" != simulate ] || words=\"text json csv\"\n"
+         "        [ \"${COMP_WORDS[1]}\" != classes ] || words=\"table yaml markdown\"\n"
          "    elif [ \"$before\" = --policy ]; then\n"
          "        words=\"pack spread topology-first\"\n"
          "    elif [ \"$before\" = --only ]; then\n"

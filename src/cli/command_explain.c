@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topofit explain - what would happen to a pod now, on every node of a dump. */
 #include "command.h"
-#include "topofit/class.h"
 #include "topofit/clock.h"
 #include "topofit/embedded.h"
 #include "topofit/explain.h"
@@ -156,7 +155,8 @@ static int read_cluster(const char *path, struct cluster *cluster,
     return 0;
 }
 
-static int explain(const struct arguments *arguments, struct extender *extender, struct error *err)
+static int explain(const struct arguments *arguments, struct extender *extender,
+                   struct class_table *classes, struct error *err)
 {
     struct moment now = clock_now();
     AUTO(buf_clear) struct buf out = buf_with_max(VIEW_BYTES_MAX);
@@ -164,7 +164,7 @@ static int explain(const struct arguments *arguments, struct extender *extender,
     size_t kept;
 
     kube_object_init(&pod.object, KUBE_POD);
-    if (command_configure(extender, arguments->config, arguments->policy, err) < 0 ||
+    if (command_configure(extender, classes, arguments->config, arguments->policy, err) < 0 ||
         read_cluster(arguments->cluster, extender->cluster, extender->classes, err) < 0 ||
         read_pod(arguments->pod, &pod, err) < 0) {
         kube_object_clear(&pod.object);
@@ -180,7 +180,7 @@ static int run(const struct command *command, int argc, char **argv)
 {
     AUTO(class_table_clear) struct class_table classes = {0};
     struct arguments arguments = {.format = VIEW_TEXT};
-    struct extender extender = {.classes = &classes};
+    struct extender extender = {0};
     struct hash_key key = {{0, 0}};
     struct error err = {0};
     int code = parse(command, argc, argv, &arguments);
@@ -191,9 +191,8 @@ static int run(const struct command *command, int argc, char **argv)
         return command_help(command);
     if (getrandom(&key, sizeof key, GRND_NONBLOCK) < 0)
         key = (struct hash_key){{1, 2}}; /* one run over a file of the user's own */
-    classes_builtin(&classes);
     extender.cluster = cluster_new(&key);
-    code = explain(&arguments, &extender, &err);
+    code = explain(&arguments, &extender, &classes, &err);
     cluster_free(extender.cluster);
     return code;
 }

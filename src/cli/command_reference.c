@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topofit reference - the names other programs rely on, one a line. */
 #include "command.h"
+#include "topofit/class_keys.h"
 #include "topofit/config.h"
 #include "topofit/daemon.h"
 #include "topofit/dialect.h"
@@ -11,12 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] = "Print the names that other programs rely on, one a line.\n"
-                           "\n"
-                           "usage: topofit reference annotations|endpoints|keys|metrics|reasons\n"
-                           "\n"
-                           "Example:\n"
-                           "  topofit reference reasons\n";
+static const char help[] =
+    "Print the names that other programs rely on, one a line.\n"
+    "\n"
+    "usage: topofit reference annotations|class-keys|endpoints|keys|metrics|reasons\n"
+    "\n"
+    "Example:\n"
+    "  topofit reference reasons\n";
 
 static void print_annotations(void)
 {
@@ -24,6 +26,12 @@ static void print_annotations(void)
         for (size_t k = 0; dialects[i]->annotations[k] != NULL; k++)
             puts(dialects[i]->annotations[k]);
     }
+}
+
+static void print_class_keys(void)
+{
+    for (size_t i = 0; i < class_shape.count; i++)
+        puts(class_shape.keys[i].name);
 }
 
 static void print_endpoints(void)
@@ -60,11 +68,9 @@ static void print_reasons(void)
 static const struct {
     const char *name;
     void (*print)(void);
-} lists[] = {{"annotations", print_annotations},
-             {"endpoints", print_endpoints},
-             {"keys", print_keys},
-             {"metrics", print_metrics},
-             {"reasons", print_reasons}};
+} lists[] = {{"annotations", print_annotations}, {"class-keys", print_class_keys},
+             {"endpoints", print_endpoints},     {"keys", print_keys},
+             {"metrics", print_metrics},         {"reasons", print_reasons}};
 
 static int run(const struct command *command, int argc, char **argv)
 {
@@ -77,11 +83,13 @@ static int run(const struct command *command, int argc, char **argv)
         }
     }
     return command_complain(command,
-                            "one of annotations, endpoints, keys, metrics, reasons is expected");
+                            "one of annotations, class-keys, endpoints, keys, metrics, reasons is "
+                            "expected");
 }
 
-const struct command command_reference = {.name = "reference",
-                                          .summary = "print the names other programs rely on",
-                                          .help = help,
-                                          .words = "annotations endpoints keys metrics reasons",
-                                          .run = run};
+const struct command command_reference = {
+    .name = "reference",
+    .summary = "print the names other programs rely on",
+    .help = help,
+    .words = "annotations class-keys endpoints keys metrics reasons",
+    .run = run};

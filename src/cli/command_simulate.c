@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topofit simulate - a workload that comes and goes, placed by topofit and by others. */
 #include "command.h"
-#include "topofit/class.h"
 #include "topofit/clock.h"
 #include "topofit/embedded.h"
 #include "topofit/history.h"
@@ -203,9 +202,7 @@ static void session_open(struct session *session)
     const struct hash_key key = {{1, 2}}; /* one run over files of the user's own */
 
     *session = (struct session){.meter.started_ms = clock_monotonic_ms()};
-    classes_builtin(&session->classes);
     session->extender = (struct extender){.cluster = cluster_new(&key),
-                                          .classes = &session->classes,
                                           .history = history_new(&key),
                                           .memo = gputopo_memo_new(MEMO_SLOTS)};
     session->port = (struct embedded_port){session->extender.cluster, &session->classes};
@@ -302,7 +299,8 @@ static int simulate(const struct arguments *arguments, struct session *session)
     struct error err = {0};
     size_t placed = 0;
 
-    if (command_configure(&session->extender, arguments->config, arguments->policy, &err) < 0 ||
+    if (command_configure(&session->extender, &session->classes, arguments->config,
+                          arguments->policy, &err) < 0 ||
         read_files(arguments, session, &err) < 0 || check_hope(arguments, session, &err) < 0 ||
         run_ways(arguments, session, &err) < 0)
         return command_fail(&err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* configured - an extender without a daemon, set up as a configuration file and --policy say. */
 #include "command.h"
+#include "topofit/class_files.h"
 #include "topofit/mem.h"
 #include "topofit/pod_mix_file.h"
 #include "topofit/text.h"
@@ -40,14 +41,17 @@ static int apply_policy(const char *word, struct decide_policy *policy, struct e
     return error_pass(err);
 }
 
-int command_configure(struct extender *extender, const char *path, const char *policy,
-                      struct error *err)
+int command_configure(struct extender *extender, struct class_table *classes, const char *path,
+                      const char *policy, struct error *err)
 {
     AUTO(config_clear) struct config config;
 
     config_defaults(&config);
     if (path != NULL && command_load_config(&config, path, err) < 0)
         return error_pass(err);
+    if (class_files_read(&config, classes, err) < 0)
+        return error_pass(err);
+    extender->classes = classes;
     extender->options.policy = config_policy(&config);
     if (apply_policy(policy, &extender->options.policy, err) < 0)
         return error_pass(err);

@@ -123,6 +123,28 @@ static int set_address(const struct key *key, const char *value, void *field, st
     return 0;
 }
 
+static void clear_texts(struct config_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        free(texts->items[i]);
+    free(texts->items);
+    *texts = (struct config_texts){0};
+}
+
+static void add_text(const char *value, struct config_texts *texts)
+{
+    texts->items = xreallocarray(texts->items, texts->count + 1, sizeof *texts->items);
+    texts->items[texts->count++] = xstrdup(value);
+}
+
+/* A list of one item; of none for the empty text. */
+static void set_texts(const char *value, struct config_texts *texts)
+{
+    clear_texts(texts);
+    if (value[0] != '\0')
+        add_text(value, texts);
+}
+
 static int set_value(struct config *config, const struct key *key, const char *value,
                      struct error *err)
 {
@@ -131,6 +153,9 @@ static int set_value(struct config *config, const struct key *key, const char *v
     switch (key->type) {
     case KEY_TEXT:
         set_text(value, field);
+        return 0;
+    case KEY_TEXTS:
+        set_texts(value, field);
         return 0;
     case KEY_ADDRESS:
         return set_address(key, value, field, err);
@@ -172,6 +197,8 @@ void config_clear(struct config *config)
     for (size_t i = 0; i < config_key_count; i++) {
         if (config_keys[i].type == KEY_TEXT || config_keys[i].type == KEY_ADDRESS)
             mem_free_pointer(field_of(config, &config_keys[i]));
+        if (config_keys[i].type == KEY_TEXTS)
+            clear_texts(field_of(config, &config_keys[i]));
     }
 }
 
@@ -189,11 +216,12 @@ int config_set(struct config *config, const char *key_name, const char *value, s
 
 /* --- reloading ------------------------------------------------------------------------------- */
 
-/* Of a value that is kept in the struct itself; 0: a text. */
+/* Of a value that is kept in the struct itself; 0: texts. */
 static size_t field_size(const struct key *key)
 {
     switch (key->type) {
     case KEY_TEXT:
+    case KEY_TEXTS:
     case KEY_ADDRESS:
         return 0;
     case KEY_NUMBER:
@@ -207,8 +235,21 @@ static size_t field_size(const struct key *key)
     return 0;
 }
 
+static bool texts_differ(const struct config_texts *a, const struct config_texts *b)
+{
+    if (a->count != b->count)
+        return true;
+    for (size_t i = 0; i < a->count; i++) {
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return true;
+    }
+    return false;
+}
+
 static bool key_differs(const struct config *a, const struct config *b, const struct key *key)
 {
+    if (key->type == KEY_TEXTS)
+        return texts_differ(field_of(a, key), field_of(b, key));
     if (field_size(key) == 0)
         return strcmp(*(char **)field_of(a, key), *(char **)field_of(b, key)) != 0;
     return memcmp(field_of(a, key), field_of(b, key), field_size(key)) != 0;
@@ -256,6 +297,26 @@ static int refuse_key(const char *name, const struct yaml_member *member, struct
                      nearest ? "?" : "");
 }
 
+/* A list of texts, or one text for a list of it alone. */
+static int read_texts(const struct key *key, const struct yaml_value *value,
+                      struct config_texts *texts, struct error *err)
+{
+    if (value->type == YAML_SCALAR) {
+        set_texts(value->text, texts);
+        return 0;
+    }
+    clear_texts(texts);
+    for (size_t i = 0; i < value->count; i++) {
+        const struct yaml_value *item = value->members[i].value;
+
+        if (value->type != YAML_LIST || item->type != YAML_SCALAR || item->text[0] == '\0')
+            return error_set(err, ERR_INVALID, "line %u, column %u: %s must be a list of texts",
+                             item->line, item->column, key->name);
+        add_text(item->text, texts);
+    }
+    return 0;
+}
+
 static int read_key(struct config *config, const char *group, const struct yaml_member *member,
                     struct error *err)
 {
@@ -264,6 +325,12 @@ static int read_key(struct config *config, const char *group, const struct yaml_
 
     if (key == NULL)
         return refuse_key(name, member, err);
+    if (key->type == KEY_TEXTS) {
+        if (read_texts(key, member->value, field_of(config, key), err) < 0)
+            return error_pass(err);
+        config->sources[key - config_keys] = "file";
+        return 0;
+    }
     if (member->value->type != YAML_SCALAR)
         return error_set(err, ERR_INVALID, "line %u, column %u: %s must be a single value",
                          member->value->line, member->value->column, name);
@@ -435,6 +502,16 @@ static const char *word_of(const struct key *key, const void *field)
     return "";
 }
 
+static void write_texts(const struct config_texts *texts, struct buf *out)
+{
+    buf_add_byte(out, '[');
+    for (size_t i = 0; i < texts->count; i++) {
+        buf_add_text(out, i > 0 ? ", " : "");
+        buf_add_json_string(out, texts->items[i]);
+    }
+    buf_add_byte(out, ']');
+}
+
 /* A value as JSON, which is YAML too. */
 static void write_value(const struct config *config, const struct key *key, struct buf *out)
 {
@@ -444,6 +521,9 @@ static void write_value(const struct config *config, const struct key *key, stru
     case KEY_TEXT:
     case KEY_ADDRESS:
         buf_add_json_string(out, *(char *const *)field);
+        return;
+    case KEY_TEXTS:
+        write_texts(field, out);
         return;
     case KEY_NUMBER:
         buf_addf(out, "%" PRIu64, *(const uint64_t *)field);

@@ -81,6 +81,8 @@ const struct key config_keys[] = {
      "change a node's annotation when a waiting pod may fit and the scheduler cannot know"},
     {"kube.reconcileInterval", KEY_DURATION, FIXED, AT(kube_reconcile_interval_ms), "10m", 0,
      86400000, NULL, "how often memory is compared with the API server; 0s: only when asked"},
+    {"classes.files", KEY_TEXTS, FIXED, AT(classes_files), "", 0, 0, NULL,
+     "class files (YAML) that change built-in device classes or add some"},
     {"leaderElection.enabled", KEY_BOOL, FIXED, AT(lease_enabled), "true", 0, 0, NULL,
      "bind only while holding a Lease; also guards a restart against its predecessor"},
     {"leaderElection.namespace", KEY_TEXT, FIXED, AT(lease_namespace), "", 0, 0, NULL,

@@ -10,6 +10,7 @@
 
 enum key_type {
     KEY_TEXT,
+    KEY_TEXTS,   /* a list of texts */
     KEY_ADDRESS, /* a text: see listen_address.h */
     KEY_NUMBER,
     KEY_DURATION, /* "500ms", "6s", "2m"; kept in ms */

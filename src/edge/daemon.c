@@ -9,6 +9,7 @@
 #include "daemon_metrics.h"
 #include "daemon_observer.h"
 #include "daemon_tls.h"
+#include "topofit/class_files.h"
 #include "topofit/file.h"
 #include "topofit/mem.h"
 #include "topofit/secret.h"
@@ -168,7 +169,6 @@ static void build(struct daemon *daemon, bool embedded)
 
     secret_fill(&key, sizeof key);
     pthread_mutex_init(&daemon->reload_lock, NULL);
-    classes_builtin(&daemon->classes);
     daemon->cluster = cluster_new(&key);
     daemon->history = history_new(&key);
     daemon->memo = gputopo_memo_new(MEMO_SLOTS);
@@ -198,6 +198,10 @@ struct daemon *daemon_start(struct config *config, const char *cluster_file, str
     daemon = xcalloc(1, sizeof *daemon);
     daemon->config = config;
     daemon->log = log;
+    if (class_files_read(config, &daemon->classes, err) < 0) {
+        free(daemon);
+        return NULL;
+    }
     build(daemon, cluster_file != NULL);
     result = daemon_open_tls(daemon, err);
     if (result == 0)

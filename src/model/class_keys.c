@@ -91,7 +91,7 @@ static const struct class_key keys[] = {
     {"count.multipleOf", CLASS_NUMBER, AT(count_multiple_of), .fallback = "1", .min = 1,
      .max = DEVICES_MAX, .purpose = "counts above one must be a multiple of it"},
     {"count.oneMeans", CLASS_NUMBER, AT(one_means), .fallback = "1", .min = 1, .max = DEVICES_MAX,
-     .purpose = "devices that are taken for a count of one, unless only a part of one is wanted"},
+     .purpose = "devices that are taken for a count of one"},
     {"count.several", CLASS_WORD, AT(several), .fallback = "each", .words = several_words,
      .purpose = "what the amounts mean beside a count above one"},
 
@@ -110,7 +110,8 @@ static const struct class_key keys[] = {
     {"memory.templates", CLASS_ROWS, AT(templates), .rows = &template_shape,
      .purpose = "sizes in which devices are cut, smallest first: amounts are rounded up to one"},
     {"memory.capacityMiB", CLASS_NUMBER, AT(memory_capacity_mib), .max = MEMORY_MIB_MAX,
-     .purpose = "more than the largest template and up to this is a whole device; more is refused"},
+     .purpose = "beside templates: more than the largest and up to this is a whole device, beyond "
+                "is refused; 0: no more than the largest"},
     {"memory.percentBySlots", CLASS_YES_NO, AT(percent_by_slots),
      .purpose = "percent are rounded up to whole slots of the device"},
 

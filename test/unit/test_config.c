@@ -214,6 +214,54 @@ static void test_config_set__refuses_keys_that_do_not_exist(void **state)
     assert_int_equal(set("", "x"), -ERR_NOT_FOUND);
 }
 
+static void test_config_read__takes_lists_of_texts(void **state)
+{
+    AUTO(config_clear) struct config config;
+    AUTO(buf_clear) struct buf shown = buf_with_max(CONFIG_BYTES_MAX);
+    struct error err = {0};
+
+    (void)state;
+    config_defaults(&config);
+    assert_int_equal(config.classes_files.count, 0);
+    assert_ok(read_config(&config, "classes: {files: [a.yaml, \"b c.yaml\"]}\n", &err), &err);
+    assert_int_equal(config.classes_files.count, 2);
+    assert_string_equal(config.classes_files.items[0], "a.yaml");
+    assert_string_equal(config.classes_files.items[1], "b c.yaml");
+    config_write_yaml(&config, &shown);
+    assert_contains(buf_text(&shown), "files: [\"a.yaml\", \"b c.yaml\"]");
+    assert_ok(read_config(&config, "classes: {files: c.yaml}\n", &err), &err);
+    assert_int_equal(config.classes_files.count, 1);
+    assert_ok(read_config(&config, "classes: {files: []}\n", &err), &err);
+    assert_int_equal(config.classes_files.count, 0);
+    assert_int_equal(read_config(&config, "classes:\n  files: [a, {b: c}]\n", &err), -ERR_INVALID);
+    assert_contains(err.text, "line 2, column 14: classes.files must be a list of texts");
+}
+
+/* Another list needs a restart, as another text does. */
+static void count_fixed(void *ctx, const char *key)
+{
+    assert_string_equal(key, "classes.files");
+    ++*(unsigned *)ctx;
+}
+
+static void test_config_reload__names_a_list_that_differs(void **state)
+{
+    AUTO(config_clear) struct config config;
+    AUTO(config_clear) struct config fresh;
+    struct error err = {0};
+    unsigned fixed = 0;
+
+    (void)state;
+    config_defaults(&config);
+    config_defaults(&fresh);
+    assert_ok(config_set(&fresh, "classes.files", "a.yaml", &err), &err);
+    assert_int_equal(config_reload(&config, &fresh, count_fixed, &fixed), 0);
+    assert_int_equal(fixed, 1);
+    assert_ok(config_set(&config, "classes.files", "a.yaml", &err), &err);
+    config_reload(&config, &fresh, count_fixed, &fixed);
+    assert_int_equal(fixed, 1);
+}
+
 static const char *source_of(const struct config *config, const char *key)
 {
     for (size_t i = 0; config_key(i) != NULL; i++) {
@@ -481,6 +529,8 @@ int main(void)
         cmocka_unit_test(test_config_set__holds_every_limit),
         cmocka_unit_test(test_config_set__reads_durations_with_a_unit),
         cmocka_unit_test(test_config_set__refuses_keys_that_do_not_exist),
+        cmocka_unit_test(test_config_read__takes_lists_of_texts),
+        cmocka_unit_test(test_config_reload__names_a_list_that_differs),
         cmocka_unit_test(test_config__knows_where_each_value_came_from),
         cmocka_unit_test(test_config_check__refuses_what_does_not_fit_together_and_says_what_to_do),
         cmocka_unit_test(test_config_is_unguarded__is_true_also_when_that_is_allowed),

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "topofit/node_lock.h"
+
 /* How a Binding ended. */
 enum bind_outcome {
     BIND_BOUND = 0, /* the pod is known to be bound to that node with that record */
@@ -30,6 +32,11 @@ struct bind_job {
      * written for the pod's life. NULL: the node alone tells. Borrowed, outlives the job.
      */
     const char *record_key;
+    /*
+     * What has to be locked on the node before the Binding is sent, for a device plugin that is
+     * told in this way whom it serves.
+     */
+    enum node_lock lock;
     uint64_t deadline_ms; /* monotonic: when the caller stops waiting */
     uint64_t term;        /* of the lead in which its devices were booked; 0: without an election */
     /* Called exactly once; text says why for people, "" when bound, borrowed for the call. */

@@ -56,6 +56,9 @@ extern const struct dialect dialect_native;
 struct node *dialect_node(const struct kube_node *kube, const struct class_table *classes);
 struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *classes);
 
+/* Has its node's agent given a pod its devices, or failed to? See struct pod. */
+bool dialect_is_handed_out(const struct kube_pod *kube);
+
 /* Read a pod's record from its annotations into the model, asking all dialects. */
 void dialect_read_record(const struct kube_pod *kube, struct pod *pod);
 

@@ -53,6 +53,8 @@ void kube_path_leases(struct buf *out, const char *namespace);
 void kube_path_lease(struct buf *out, const char *namespace, const char *name);
 void kube_path_events(struct buf *out, const char *namespace, const char *name); /* NULL: all */
 void kube_path_node(struct buf *out, const char *name);
+/* The same for a write that the API server gives up as it does a Binding. */
+void kube_path_node_in_time(struct buf *out, const char *name, uint64_t timeout_ms);
 
 /* May the text stand in a path as the name of an object? (DNS subdomain, at most 253 characters.)
  */

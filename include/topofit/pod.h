@@ -22,6 +22,11 @@ struct pod {
     bool finished;   /* phase Succeeded or Failed: holds nothing any more */
     bool deleting;   /* a deletion time is set; holds its devices until it is gone */
     bool init_done;
+    /*
+     * Its node's agent has given it its devices, or has failed to: it runs or ran, or its bind
+     * phase says so. No lock on the node is held for it any more.
+     */
+    bool handed_out;
     bool gated; /* has scheduling gates: cannot be bound */
     int priority;
     struct host_amounts host; /* what it takes of its node besides devices */

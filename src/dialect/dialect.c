@@ -5,6 +5,7 @@
 #include "amounts.h"
 #include "host_reading.h"
 #include "topofit/mem.h"
+#include "topofit/node_lock.h"
 
 #include <string.h>
 
@@ -53,6 +54,17 @@ static bool read_init_done(const struct kube_pod *kube)
             return false;
     }
     return true;
+}
+
+bool dialect_is_handed_out(const struct kube_pod *kube)
+{
+    const char *phase = kube_pairs_get(&kube->meta.annotations, BIND_PHASE_KEY);
+
+    if (kube->node_name[0] == '\0')
+        return false;
+    return (kube->phase[0] != '\0' && strcmp(kube->phase, "Pending") != 0) ||
+           (phase != NULL &&
+            (strcmp(phase, BIND_PHASE_SUCCESS) == 0 || strcmp(phase, BIND_PHASE_FAILED) == 0));
 }
 
 /* The API server takes 256 KiB of annotations, and does not count when it binds. */
@@ -106,6 +118,7 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
     pod->node = xstrdup(kube->node_name);
     pod->finished = strcmp(kube->phase, "Succeeded") == 0 || strcmp(kube->phase, "Failed") == 0;
     pod->deleting = kube->meta.deleting;
+    pod->handed_out = dialect_is_handed_out(kube);
     pod->gated = kube->gated;
     pod->priority = kube->priority;
     pod->host = host_of_pod(kube);

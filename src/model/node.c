@@ -167,9 +167,9 @@ bool node_equal(const struct node *a, const struct node *b)
 {
     if (strcmp(a->name, b->name) != 0 || strcmp(a->uid, b->uid) != 0 ||
         a->device_count != b->device_count || a->has_inventory != b->has_inventory ||
-        a->unschedulable != b->unschedulable || !host_equal(a->host, b->host) ||
-        !problem_equal(a->problem, b->problem) || !labels_equal(a->labels, b->labels) ||
-        !peers_equal(a->graph, b->graph))
+        a->unschedulable != b->unschedulable || a->lock != b->lock ||
+        !host_equal(a->host, b->host) || !problem_equal(a->problem, b->problem) ||
+        !labels_equal(a->labels, b->labels) || !peers_equal(a->graph, b->graph))
         return false;
     for (unsigned i = 0; i < a->device_count; i++) {
         if (!device_equal(&a->devices[i], &b->devices[i]))

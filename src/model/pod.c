@@ -66,6 +66,7 @@ struct pod *pod_bound(const struct pod *pod, const char *node)
     bound->node = xstrdup(node);
     bound->deleting = pod->deleting;
     bound->init_done = pod->init_done;
+    bound->handed_out = pod->handed_out;
     bound->priority = pod->priority;
     bound->host = pod->host;
     bound->started = pod->started;
@@ -84,9 +85,9 @@ bool pod_equal(const struct pod *a, const struct pod *b)
            strcmp(a->uid, b->uid) == 0 && strcmp(a->node, b->node) == 0 &&
            is_same_nomination(a->nominated, b->nominated) && a->started == b->started &&
            a->finished == b->finished && a->deleting == b->deleting &&
-           a->init_done == b->init_done && a->gated == b->gated && a->priority == b->priority &&
-           host_equal(a->host, b->host) && request_equal(&a->request, &b->request) &&
-           pod_same_record(a, b);
+           a->init_done == b->init_done && a->handed_out == b->handed_out && a->gated == b->gated &&
+           a->priority == b->priority && host_equal(a->host, b->host) &&
+           request_equal(&a->request, &b->request) && pod_same_record(a, b);
 }
 
 bool pod_same_record(const struct pod *a, const struct pod *b)

@@ -128,6 +128,12 @@ void kube_path_node(struct buf *out, const char *name)
     add_encoded(out, name);
 }
 
+void kube_path_node_in_time(struct buf *out, const char *name, uint64_t timeout_ms)
+{
+    kube_path_node(out, name);
+    buf_addf(out, "?timeout=%" PRIu64 "ms", timeout_ms);
+}
+
 bool kube_path_is_name(const char *text)
 {
     size_t length = strlen(text);

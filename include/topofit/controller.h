@@ -2,10 +2,10 @@
 /*
  * controller - everything of one topofit that talks to the API server over time, as one machine.
  *
- * Puts together the reflectors of nodes and pods, the binder, the lease, the event queue, the
- * wake-ups and the reconciler, and lets a Binding be sent only by a leader that has listed the pods
- * since it became one. No I/O: it says which requests it wants sent or dropped, and is told what
- * arrived. On sockets in production, in a simulation in tests. Not thread-safe.
+ * Puts together the reflectors of nodes and pods, the lock keeper, the binder, the lease, the event
+ * queue, the wake-ups and the reconciler, and lets a Binding be sent only by a leader that has
+ * listed the pods since it became one. No I/O: it says which requests it wants sent or dropped, and
+ * is told what arrived. On sockets in production, in a simulation in tests. Not thread-safe.
  *
  * source  docs/architecture.md#the-watch-loop
  */
@@ -23,6 +23,7 @@
 #include "topofit/event_queue.h"
 #include "topofit/intake.h"
 #include "topofit/lease.h"
+#include "topofit/lock_keeper.h"
 #include "topofit/moment.h"
 #include "topofit/reconciler.h"
 #include "topofit/reflector.h"
@@ -32,8 +33,9 @@ struct controller_options {
     struct intake *intake;   /* where lists and watches go; borrowed */
     struct cluster *cluster; /* borrowed, as history */
     struct history *history;
-    size_t binds_max;   /* Bindings in flight at once */
-    bool streams_lists; /* see reflector.h */
+    size_t binds_max; /* Bindings in flight at once, those that wait for a lock included */
+    uint64_t node_lock_timeout_ms; /* see lock_keeper.h; 0: as HAMi, five minutes */
+    bool streams_lists;            /* see reflector.h */
     uint64_t reconcile_interval_ms;
     bool wakes; /* tell kube-scheduler of freed capacity; see waker.h */
     /* The seeds of these two are chosen here. */
@@ -116,7 +118,9 @@ struct copy_status {
 struct controller_status {
     struct copy_status nodes, pods;
     struct binder_counters binds;
-    size_t binds_in_flight, binds_settling; /* see binder_in_flight() */
+    size_t binds_in_flight, binds_settling; /* see binder_in_flight(); with those that wait */
+    struct lock_keeper_counters locks;
+    size_t locks_waiting; /* Bindings that wait for a lock */
     struct lease_counters lease;
     struct event_queue_counters events;
     struct waker_counters wakes;
@@ -128,6 +132,8 @@ struct controller_status {
     uint64_t term;    /* number of our present or last lead; 0: without an election */
     char holder[256]; /* who leads, "" when nobody is known to */
     char lease_problem[ERROR_TEXT_MAX];
+    char lock_problem[ERROR_TEXT_MAX];
+    char last_broken_lock[ERROR_TEXT_MAX]; /* the last of others that was replaced */
     char wake_problem[ERROR_TEXT_MAX];
     char event_problem[ERROR_TEXT_MAX];
 };

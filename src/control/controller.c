@@ -13,8 +13,9 @@
 #include <string.h>
 
 #define ANSWER_MAX_BYTES (8u << 20) /* of one object; lists are read as they come */
-#define PODS_WAIT_MS 1000u          /* at the start, for the lease */
-#define LAST_WORDS_MS 2000u         /* at the end, events are written and doubts settled so long */
+#define NODE_LOCK_TIMEOUT_MS 300000u
+#define PODS_WAIT_MS 1000u  /* at the start, for the lease */
+#define LAST_WORDS_MS 2000u /* at the end, events are written and doubts settled so long */
 
 /* kube-scheduler looks at pods through the same glass; a pod that finishes is told as deleted. */
 #define UNFINISHED_PODS "status.phase!=Succeeded,status.phase!=Failed"
@@ -26,6 +27,7 @@ static struct reflector *reflector_of(const struct controller *c, enum machine m
         return c->nodes;
     case POD_REFLECTOR:
         return c->pods;
+    case LOCK_KEEPER:
     case BINDER:
     case LEASE:
     case EVENT_QUEUE:
@@ -40,13 +42,14 @@ static struct reflector *reflector_of(const struct controller *c, enum machine m
 /* --- life ------------------------------------------------------------------------------------ */
 
 static struct reflector *new_reflector(const struct controller_options *options,
-                                       enum kube_kind kind, uint64_t seed)
+                                       enum kube_kind kind, struct reflector_sink sink,
+                                       uint64_t seed)
 {
     return reflector_new(&(struct reflector_options){
         .kind = kind,
         .selector = kind == KUBE_POD ? UNFINISHED_PODS : NULL,
         .streams_lists = options->streams_lists,
-        .sink = kind == KUBE_POD ? intake_pods(options->intake) : intake_nodes(options->intake),
+        .sink = sink,
         .seed = seed,
     });
 }
@@ -58,6 +61,19 @@ uint64_t controller_network_ms(const struct controller_options *options)
     return margin_ms < API_NETWORK_MS ? margin_ms : API_NETWORK_MS;
 }
 
+static struct lock_keeper *new_lock_keeper(const struct controller *c,
+                                           const struct controller_options *options, uint64_t seed)
+{
+    uint64_t timeout_ms = options->node_lock_timeout_ms;
+
+    return lock_keeper_new(&(struct lock_keeper_options){
+        .cluster = options->cluster,
+        .binder = c->binder,
+        .timeout_ms = timeout_ms != 0 ? timeout_ms : NODE_LOCK_TIMEOUT_MS,
+        .seed = seed,
+    });
+}
+
 struct controller *controller_new(const struct controller_options *options)
 {
     struct controller *c = xcalloc(1, sizeof *c);
@@ -66,9 +82,13 @@ struct controller *controller_new(const struct controller_options *options)
 
     for (size_t i = 0; i < ARRAY_LEN(seed); i++)
         seed[i] = jitter_between(&seeds, 0, UINT64_MAX);
-    c->nodes = new_reflector(options, KUBE_NODE, seed[NODE_REFLECTOR]);
-    c->pods = new_reflector(options, KUBE_POD, seed[POD_REFLECTOR]);
     c->binder = binder_new(options->binds_max, seed[BINDER]);
+    c->binds_max = options->binds_max;
+    c->locks = new_lock_keeper(c, options, seed[LOCK_KEEPER]);
+    c->node_sinks = (struct sink_pair){lock_keeper_nodes(c->locks), intake_nodes(options->intake)};
+    c->nodes =
+        new_reflector(options, KUBE_NODE, sink_pair_sink(&c->node_sinks), seed[NODE_REFLECTOR]);
+    c->pods = new_reflector(options, KUBE_POD, intake_pods(options->intake), seed[POD_REFLECTOR]);
     if (options->lease != NULL) {
         struct lease_options lease = *options->lease;
 
@@ -115,6 +135,7 @@ void controller_free(struct controller *c)
         c->calls = next;
     }
     binder_free(c->binder);
+    lock_keeper_free(c->locks);
     reconciler_free(c->reconciler);
     orphan_finder_free(c->orphans);
     waker_free(c->waker);
@@ -151,6 +172,18 @@ static bool may_bind(const struct controller *c, uint64_t now_ms)
     return !elects(c) || (c->term == lease_term(c->lease) && pod_lists > c->lists_at_term);
 }
 
+/* Jobs that are not done, and those being settled. */
+static size_t binds_in_flight(const struct controller *c)
+{
+    return binder_in_flight(c->binder) + lock_keeper_waiting(c->locks);
+}
+
+static void permit(struct controller *c, uint64_t until_ms)
+{
+    lock_keeper_permit(c->locks, until_ms);
+    binder_permit(c->binder, until_ms);
+}
+
 static void look_at_lease(struct controller *c, uint64_t now_ms)
 {
     uint64_t term;
@@ -164,21 +197,20 @@ static void look_at_lease(struct controller *c, uint64_t now_ms)
         reflector_relist(c->pods, now_ms);
     }
     /* Also of what is only being settled: it may still be executed. */
-    if (binder_in_flight(c->binder) > 0)
+    if (binds_in_flight(c) > 0)
         lease_note_work(c->lease, now_ms);
     if (!elects(c))
-        binder_permit(c->binder, UINT64_MAX);
+        permit(c, UINT64_MAX);
     else
-        binder_permit(c->binder, may_bind(c, now_ms)
-                                     ? lease_held_until_ms(c->lease) + c->margin_ms - c->network_ms
-                                     : 0);
+        permit(c, may_bind(c, now_ms) ? lease_held_until_ms(c->lease) + c->margin_ms - c->network_ms
+                                      : 0);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
 
 static bool binds_are_answered(const struct controller *c)
 {
-    return binder_in_flight(c->binder) == binder_settling(c->binder);
+    return binds_in_flight(c) == binder_settling(c->binder);
 }
 
 static bool events_are_over(const struct controller *c, uint64_t now_ms)
@@ -189,9 +221,10 @@ static bool events_are_over(const struct controller *c, uint64_t now_ms)
 /* Nobody waits for an answer any more, and what can be written is. */
 static bool is_done(const struct controller *c, uint64_t now_ms)
 {
-    bool settles = binder_settling(c->binder) > 0 && now_ms < c->stop_by_ms;
+    bool settles = binder_settling(c->binder) > 0 || !lock_keeper_is_idle(c->locks);
 
-    return c->stopping && binds_are_answered(c) && events_are_over(c, now_ms) && !settles;
+    return c->stopping && binds_are_answered(c) && events_are_over(c, now_ms) &&
+           !(settles && now_ms < c->stop_by_ms);
 }
 
 /*
@@ -221,6 +254,7 @@ void controller_stop(struct controller *c)
     if (c->stopping)
         return;
     c->stopping = true;
+    lock_keeper_stop(c->locks);
     c->stop_by_ms = UINT64_MAX; /* counted when the last bind is answered */
 }
 
@@ -448,6 +482,11 @@ int controller_submit_bind(struct controller *c, struct bind_job *steal_job, uin
         return error_set(err, ERR_BUSY, "this topofit was not the leader for a while");
     if (c->lease != NULL)
         lease_note_work(c->lease, now_ms);
+    /* So that the binder has room for those that wait when their turn comes. */
+    if (binds_in_flight(c) - binder_settling(c->binder) >= c->binds_max)
+        return error_set(err, ERR_BUSY, "%zu Bindings are in flight already", c->binds_max);
+    if (steal_job->lock != NODE_LOCK_NONE)
+        return lock_keeper_submit(c->locks, steal_job, now_ms, err);
     return binder_submit(c->binder, steal_job, now_ms, err);
 }
 
@@ -483,8 +522,10 @@ void controller_read_status(const struct controller *c, uint64_t now_ms,
 {
     *out = (struct controller_status){
         .binds = *binder_counters(c->binder),
-        .binds_in_flight = binder_in_flight(c->binder),
+        .binds_in_flight = binds_in_flight(c),
         .binds_settling = binder_settling(c->binder),
+        .locks = *lock_keeper_counters(c->locks),
+        .locks_waiting = lock_keeper_waiting(c->locks),
         .reconciles = *reconciler_counters(c->reconciler),
         .elects = c->lease != NULL,
         .leads = leads(c, now_ms),
@@ -494,6 +535,9 @@ void controller_read_status(const struct controller *c, uint64_t now_ms,
     };
     read_copy(c->nodes, &out->nodes);
     read_copy(c->pods, &out->pods);
+    snprintf(out->lock_problem, sizeof out->lock_problem, "%s", lock_keeper_problem(c->locks));
+    snprintf(out->last_broken_lock, sizeof out->last_broken_lock, "%s",
+             lock_keeper_last_broken(c->locks));
     if (c->events != NULL) {
         out->events = *event_queue_counters(c->events);
         snprintf(out->event_problem, sizeof out->event_problem, "%s",

@@ -2,6 +2,28 @@
 /* controller_drivers - what the machines of a controller have in common, machine by machine. */
 #include "controller_inside.h"
 
+static bool next_lock(struct controller *c, struct moment now, struct api_request *out)
+{
+    return lock_keeper_next_request(c->locks, now, out);
+}
+
+static uint64_t locks_due_ms(const struct controller *c)
+{
+    return lock_keeper_next_due_ms(c->locks);
+}
+
+static void on_lock(struct controller *c, uint64_t id, const struct api_answer *answer,
+                    uint64_t now_ms)
+{
+    lock_keeper_on_answer(c->locks, id, answer, now_ms);
+}
+
+static void on_lost_lock(struct controller *c, uint64_t id, bool was_sent, const char *why,
+                         uint64_t now_ms)
+{
+    lock_keeper_on_loss(c->locks, id, was_sent, why, now_ms);
+}
+
 static bool next_binding(struct controller *c, struct moment now, struct api_request *out)
 {
     return binder_next_request(c->binder, now.monotonic_ms, out);
@@ -102,6 +124,7 @@ static uint64_t comparison_due_ms(const struct controller *c)
 
 /* In the order in which they are served. on_answer NULL: it reads what arrives by itself. */
 const struct driver controller_drivers[MACHINES] = {
+    [LOCK_KEEPER] = {next_lock, locks_due_ms, on_lock, on_lost_lock},
     [BINDER] = {next_binding, binder_due_ms, on_binding, on_lost_binding},
     [LEASE] = {next_lease, lease_due_ms, on_lease, on_lost_lease},
     [EVENT_QUEUE] = {next_event, events_due_ms, on_event, on_lost_event},

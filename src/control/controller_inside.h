@@ -9,10 +9,12 @@
 #include "topofit/buf.h"
 #include "topofit/controller.h"
 #include "topofit/orphan_finder.h"
+#include "sink_pair.h"
 
 enum machine {
     NODE_REFLECTOR = 0,
     POD_REFLECTOR,
+    LOCK_KEEPER, /* before the binder, which it hands jobs to */
     BINDER,
     LEASE,
     EVENT_QUEUE,
@@ -34,7 +36,10 @@ struct call {
 
 struct controller {
     struct reflector *nodes, *pods;
+    struct lock_keeper *locks;
+    struct sink_pair node_sinks; /* the lock keeper only reads, so it goes first */
     struct binder *binder;
+    size_t binds_max;
     struct lease *lease;        /* NULL: no election */
     uint64_t margin_ms;         /* others wait so long beyond our term */
     uint64_t network_ms;        /* of which the network may hold a Binding so long */

@@ -57,6 +57,12 @@
       "Devices that came to be claimed by records which cannot all be true.") \
     X(BINDINGS_SETTLED, COUNTER, "topofit_bindings_settled_total", "", \
       "Bindings whose unclear end was found out later.") \
+    X(NODE_LOCKS, COUNTER, "topofit_node_locks_total", "change", \
+      "Locks on nodes for device plugins: taken, released in vain, refused by a newer version.") \
+    X(NODE_LOCKS_BROKEN, COUNTER, "topofit_node_locks_broken_total", "why", \
+      "Locks of other pods that meant nothing any more and were replaced.") \
+    X(NODE_LOCKS_WAITING, GAUGE, "topofit_node_locks_waiting", "", \
+      "Bindings that wait for the lock of their node.") \
     X(LEADER, GAUGE, "topofit_leader", "", "1 while this topofit may bind.") \
     X(LEASE_CHANGES, COUNTER, "topofit_lease_changes_total", "change", \
       "Times this topofit took the Lease, lost it, or handed it over.") \

@@ -18,7 +18,6 @@
 #include "topofit/device_class.h"
 #include "topofit/host.h"
 #include "topofit/partition.h"
-#include "topofit/node_lock.h"
 #include "topofit/peers.h"
 #include "topofit/service.h"
 #include "topofit/text.h"
@@ -64,7 +63,7 @@ struct node {
     char *problem; /* what could not be read, with its place, or NULL. The node stays usable. */
     bool has_inventory; /* an inventory was there and readable */
     bool unschedulable;
-    enum node_lock lock; /* what its agents want locked around the Binding of a pod with devices */
+    bool wants_lock; /* its device plugins want the lock that their class names: node_lock.h */
 };
 
 /* An empty node with one reference, no devices and a graph of size 0. */

@@ -166,6 +166,7 @@ static const char *const annotations[] = {
     KEY_INVENTORY,
     KEY_TOPOLOGY,
     KEY_CORDONED,
+    KEY_PLUGIN,
     "topofit.io/topology-max-tier",
     "topofit.io/topology-source",
     "topofit.io/isolation",

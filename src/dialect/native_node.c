@@ -252,17 +252,29 @@ static void read_cordoned(const char *list, struct node *node)
     }
 }
 
+/* Who hands out what the inventory lists. */
+static void read_plugin(const char *word, struct node *node)
+{
+    if (text_equal_nocase(word, "hami"))
+        node->wants_lock = true;
+    else
+        node_note_problem(node, KEY_PLUGIN ": must be hami");
+}
+
 bool native_read_node(const struct kube_node *kube, const struct class_table *classes,
                       struct node *node)
 {
     const char *inventory = kube_pairs_get(&kube->meta.annotations, KEY_INVENTORY);
     const char *cordoned = kube_pairs_get(&kube->meta.annotations, KEY_CORDONED);
     const char *topology = kube_pairs_get(&kube->meta.annotations, KEY_TOPOLOGY);
+    const char *plugin = kube_pairs_get(&kube->meta.annotations, KEY_PLUGIN);
 
     if (inventory == NULL || !read_inventory(inventory, classes, node))
         return false;
     if (cordoned != NULL)
         read_cordoned(cordoned, node);
+    if (plugin != NULL)
+        read_plugin(plugin, node);
     native_read_topology(topology, node);
     return true;
 }

@@ -10,6 +10,7 @@
 
 #define KEY_INVENTORY "topofit.io/inventory"
 #define KEY_CORDONED "topofit.io/cordoned-devices"
+#define KEY_PLUGIN "topofit.io/device-plugin"
 
 /* As struct dialect's read_node. */
 bool native_read_node(const struct kube_node *kube, const struct class_table *classes,

@@ -79,6 +79,8 @@ const struct key config_keys[] = {
      "ask for lists as streams where the API server can do that"},
     {"kube.wakePods", KEY_BOOL, FIXED, AT(kube_wake_pods), "true", 0, 0, NULL,
      "change a node's annotation when a waiting pod may fit and the scheduler cannot know"},
+    {"kube.nodeLockTimeout", KEY_DURATION, FIXED, AT(kube_node_lock_timeout_ms), "5m", 1000,
+     86400000, NULL, "a lock on a node that stands unchanged for so long means nothing any more"},
     {"kube.reconcileInterval", KEY_DURATION, FIXED, AT(kube_reconcile_interval_ms), "10m", 0,
      86400000, NULL, "how often memory is compared with the API server; 0s: only when asked"},
     {"classes.files", KEY_TEXTS, FIXED, AT(classes_files), "", 0, 0, NULL,

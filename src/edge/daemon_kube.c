@@ -161,6 +161,7 @@ static int start_loop(struct daemon *daemon, struct kube_config *steal_config, s
                        .history = daemon->history,
                        .binds_max = config->kube_binds_max,
                        .streams_lists = config->kube_watch_list,
+                       .node_lock_timeout_ms = config->kube_node_lock_timeout_ms,
                        .reconcile_interval_ms = config->kube_reconcile_interval_ms,
                        .wakes = config->kube_wake_pods,
                        .lease = config->lease_enabled ? &lease : NULL,

@@ -68,11 +68,24 @@ static void write_holdings(struct metrics_writer *writer, struct cluster *cluste
     write_number(writer, METRIC_HOLDINGS, "bound", counts[HOLDING_BOUND]);
 }
 
+static void write_locks(struct metrics_writer *writer, const struct controller_status *status)
+{
+    const struct lock_keeper_counters *locks = &status->locks;
+
+    write_number(writer, METRIC_NODE_LOCKS, "taken", locks->taken);
+    write_number(writer, METRIC_NODE_LOCKS, "released", locks->released);
+    write_number(writer, METRIC_NODE_LOCKS, "conflict", locks->conflicts);
+    write_number(writer, METRIC_NODE_LOCKS_WAITING, NULL, status->locks_waiting);
+    for (enum lock_end end = 0; end < LOCK_END_COUNT; end++)
+        write_number(writer, METRIC_NODE_LOCKS_BROKEN, lock_end_word(end), locks->broken[end]);
+}
+
 static void write_controller(struct metrics_writer *writer, const struct controller_status *status)
 {
     write_watch(writer, "node", &status->nodes.counters);
     write_watch(writer, "pod", &status->pods.counters);
     write_number(writer, METRIC_BINDINGS_SETTLED, NULL, status->binds.settled);
+    write_locks(writer, status);
     write_number(writer, METRIC_LEADER, NULL, status->may_bind);
     write_number(writer, METRIC_LEASE_CHANGES, "acquired", status->lease.acquired);
     write_number(writer, METRIC_LEASE_CHANGES, "lost", status->lease.lost);

@@ -13,12 +13,12 @@
 #define DIFFERENCES_TOLD 10
 
 /* What can go wrong, and come right again. */
-enum concern { NODES = 0, PODS, LEASE, WAKES, EVENTS, CONCERNS };
+enum concern { NODES = 0, PODS, LEASE, LOCKS, WAKES, EVENTS, CONCERNS };
 
 static const char *const all_well[CONCERNS] = {
     [NODES] = "nodes: in step with the API server", [PODS] = "pods: in step with the API server",
     [LEASE] = "the lease can be renewed again",     [WAKES] = "waiting pods can be woken again",
-    [EVENTS] = "Events can be written again",
+    [LOCKS] = "nodes can be locked again",          [EVENTS] = "Events can be written again",
 };
 
 struct kube_news {
@@ -27,7 +27,7 @@ struct kube_news {
     char problems[CONCERNS][TOLD_MAX];
     bool has_begun;
     bool led;
-    uint64_t handed_over;
+    uint64_t handed_over, locks_broken;
     char holder[sizeof((struct controller_status *)0)->holder];
     uint64_t report_number;
 };
@@ -106,6 +106,25 @@ static void tell_leader(struct kube_news *news, const struct controller_status *
     snprintf(news->holder, sizeof news->holder, "%s", status->holder);
 }
 
+static uint64_t count_broken(const struct controller_status *status)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < LOCK_END_COUNT; i++)
+        count += status->locks.broken[i];
+    return count;
+}
+
+/* Of several at once the last. */
+static void tell_broken_lock(struct kube_news *news, const struct controller_status *status)
+{
+    uint64_t count = count_broken(status);
+
+    if (count > news->locks_broken)
+        tell(news, LOG_LEVEL_WARN, "%s", status->last_broken_lock);
+    news->locks_broken = count;
+}
+
 static void tell_report(struct kube_news *news, const struct reconciler_report *report)
 {
     if (report->number == news->report_number)
@@ -128,8 +147,10 @@ void kube_news_tell(struct kube_news *news, const struct controller_status *stat
     tell_problem(news, NODES, status->nodes.problem);
     tell_problem(news, PODS, status->pods.problem);
     tell_problem(news, LEASE, status->lease_problem);
+    tell_problem(news, LOCKS, status->lock_problem);
     tell_problem(news, WAKES, status->wake_problem);
     tell_problem(news, EVENTS, status->event_problem);
+    tell_broken_lock(news, status);
     tell_leader(news, status);
     tell_report(news, report);
     news->has_begun = true;

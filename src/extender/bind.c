@@ -164,6 +164,26 @@ static bool add_record(struct bind_job *job, const struct allocation *allocation
     return bytes <= RECORD_BYTES_MAX;
 }
 
+/* The lock of the class first asked for, on nodes whose plugins want one. */
+static enum node_lock lock_for(const struct binding *binding)
+{
+    static const enum node_lock locks[HAMI_LOCK_COUNT] = {
+        [HAMI_LOCK_NODE] = NODE_LOCK_HAMI,
+        [HAMI_LOCK_DSMLU] = NODE_LOCK_DSMLU,
+    };
+    AUTO(snapshot_unref_pointer)
+    struct snapshot *snapshot = cluster_snapshot(binding->extender.cluster);
+    const struct node_state *state = snapshot_find(snapshot, binding->args.node);
+    const struct request *request = &binding->pod->request;
+    enum node_lock lock = NODE_LOCK_NONE;
+
+    if (state == NULL || !state->node->wants_lock)
+        return NODE_LOCK_NONE;
+    for (size_t i = 0; i < request->ask_count && lock == NODE_LOCK_NONE; i++)
+        lock = locks[request->asks[i].class->hami.lock];
+    return lock;
+}
+
 /*
  * Hand the Binding over. allocation is NULL for a pod without devices. When it cannot be handed
  * over it is released: the pod holds what an earlier one has left in doubt, or nothing.
@@ -182,6 +202,7 @@ static void submit(struct binding *binding, const struct allocation *allocation)
     job->ctx = binding;
     if (allocation != NULL) {
         job->record_key = dialect_record_key();
+        job->lock = lock_for(binding);
         if (!add_record(job, allocation))
             error_set(&err, ERR_LIMIT, "the record of the pod's devices is too big");
     }

@@ -167,7 +167,7 @@ bool node_equal(const struct node *a, const struct node *b)
 {
     if (strcmp(a->name, b->name) != 0 || strcmp(a->uid, b->uid) != 0 ||
         a->device_count != b->device_count || a->has_inventory != b->has_inventory ||
-        a->unschedulable != b->unschedulable || a->lock != b->lock ||
+        a->unschedulable != b->unschedulable || a->wants_lock != b->wants_lock ||
         !host_equal(a->host, b->host) || !problem_equal(a->problem, b->problem) ||
         !labels_equal(a->labels, b->labels) || !peers_equal(a->graph, b->graph))
         return false;

@@ -73,6 +73,7 @@ struct node_spec {
     const char *topology;  /* the annotation as it is, instead of links */
     const char *unhealthy; /* indices, "0 3" */
     const char *cordoned;  /* "GPU-n1-0,GPU-n1-3" */
+    const char *plugin;    /* who hands the devices out: "hami" */
 };
 
 /*

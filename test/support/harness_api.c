@@ -176,6 +176,8 @@ static json_t *annotations_json(const struct node_spec *spec)
     if (spec->cordoned != NULL)
         json_object_set_new(annotations, "topofit.io/cordoned-devices",
                             json_string(spec->cordoned));
+    if (spec->plugin != NULL)
+        json_object_set_new(annotations, "topofit.io/device-plugin", json_string(spec->plugin));
     return annotations;
 }
 

@@ -53,6 +53,46 @@ static void test_bind__the_job_names_the_pod_by_uid_and_carries_the_record(void 
     assert_int_equal(job->annotation_count, 2);
 }
 
+static void test_bind__asks_for_the_lock_that_the_nodes_device_plugin_needs(void **state)
+{
+    static const struct {
+        const char *plugin, *asks;
+        enum node_lock lock;
+    } cases[] = {
+        {NULL, "gpu 1, mem 1000", NODE_LOCK_NONE},
+        {"hami", "gpu 1, mem 1000", NODE_LOCK_HAMI},
+        {"HAMi", "gpu 2", NODE_LOCK_HAMI},
+        {"hami", "", NODE_LOCK_NONE}, /* no device, so no plugin is asked */
+        {"another", "gpu 1", NODE_LOCK_NONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(harness_free) struct harness *harness = harness_new();
+
+        harness->port = PORT_HOLDS;
+        api_node(harness, "n1", 2, CARD_MIB, .plugin = cases[i].plugin);
+        api_pod(harness, "p", cases[i].asks);
+        assert_null(ask_bind(harness, "p", "n1"));
+        assert_int_equal(harness->job->lock, cases[i].lock);
+    }
+}
+
+static void test_bind__asked_again_after_a_lost_answer_locks_the_node_again(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    harness->port = PORT_HOLDS;
+    api_node(harness, "n1", 2, CARD_MIB, .plugin = "hami");
+    api_pod(harness, "p", "gpu 1");
+    assert_null(ask_bind(harness, "p", "n1"));
+    end_job(harness, BIND_UNCLEAR, "lost");
+    ask_bind(harness, "p", "n1");
+    assert_int_equal(harness->submitted, 2);
+    assert_int_equal(harness->job->lock, NODE_LOCK_HAMI);
+}
+
 static void test_bind__the_deadline_is_now_and_the_configured_time(void **state)
 {
     AUTO(harness_free) struct harness *harness = held();
@@ -362,6 +402,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bind__the_job_names_the_pod_by_uid_and_carries_the_record),
+        cmocka_unit_test(test_bind__asks_for_the_lock_that_the_nodes_device_plugin_needs),
+        cmocka_unit_test(test_bind__asked_again_after_a_lost_answer_locks_the_node_again),
         cmocka_unit_test(test_bind__the_deadline_is_now_and_the_configured_time),
         cmocka_unit_test(test_bind__the_job_carries_the_term_from_before_its_devices_were_booked),
         cmocka_unit_test(test_bind__nothing_is_booked_by_who_may_not_bind),

@@ -22,6 +22,7 @@ enum kube_kind { KUBE_NODE = 0, KUBE_POD };
 /* A node or a pod; which one, the kind says. */
 struct kube_object {
     enum kube_kind kind;
+    bool is_template; /* the pod is not there: a Deployment, a Job or the like would make it */
     struct kube_node node;
     struct kube_pod pod;
 };
@@ -41,6 +42,10 @@ const struct kube_meta *kube_object_meta(const struct kube_object *object);
 
 int kube_json_read_object(enum kube_kind kind, const char *bytes, size_t length,
                           struct kube_object *out, struct error *err);
+
+/* The pod that a workload would make, by its own template, with the name of the workload. */
+int kube_json_read_template(const char *bytes, size_t length, struct kube_object *out,
+                            struct error *err);
 
 /* --- lists ---------------------------------------------------------------------------------- */
 
@@ -68,8 +73,9 @@ int kube_list_reader_finish(struct kube_list_reader *reader, struct kube_list_me
 
 /*
  * A dump of `kubectl get nodes,pods -o json`: a List of both kinds (also a bare Node, Pod,
- * NodeList or PodList). Objects of other kinds are skipped; an item without a kind has that of its
- * list. The dump is read whole: on_object may have been called before an error.
+ * NodeList or PodList), and what makes pods (Deployment, Job ...), as pods that are templates.
+ * Other kinds are skipped; an item without a kind has that of its list. The dump is read whole:
+ * on_object may have been called before an error.
  */
 int kube_json_read_dump(const char *bytes, size_t length, kube_on_object on_object, void *ctx,
                         struct error *err);

@@ -16,7 +16,8 @@ static const char help[] =
     "\n"
     "usage: topofit explain -f POD.yaml --cluster FILE [OPTION...]\n"
     "\n"
-    "  -f, --file FILE  the pod (YAML or JSON); - reads stdin\n"
+    "  -f, --file FILE  a pod, or what makes pods: a Deployment, a Job ... (YAML or JSON);\n"
+    "                   the first in the file counts; - reads stdin\n"
     "  --cluster FILE   nodes and pods: the output of 'kubectl get nodes,pods -A -o yaml'\n"
     "  --config FILE    configuration (YAML), of which topology and packing count\n"
     "  --policy POLICY  pack, spread or topology-first; default: as configured\n"
@@ -29,6 +30,7 @@ static const char help[] =
     "Examples:\n"
     "  kubectl get nodes,pods -A -o yaml > dump.yaml\n"
     "  topofit explain -f pod.yaml --cluster dump.yaml\n"
+    "  helm template llm vllm/vllm-stack | topofit explain -f - --cluster dump.yaml\n"
     "  kubectl get pod train-0 -o yaml | topofit explain -f - --cluster dump.yaml -o json\n";
 
 struct arguments {
@@ -139,7 +141,8 @@ static int read_pod(const char *path, struct found_pod *out, struct error *err)
     if (embedded_each_object(buf_text(&text), text.length, keep_pod, out, err) < 0)
         return error_wrap(err, "%s", path);
     if (!out->found)
-        return error_set(err, ERR_INVALID, "%s: there is no Pod in it", path);
+        return error_set(err, ERR_INVALID, "%s: there is no pod in it, and nothing that makes pods",
+                         path);
     return 0;
 }
 

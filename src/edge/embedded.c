@@ -78,6 +78,8 @@ static void load_object(void *ctx, struct kube_object *object)
     struct loading *loading = ctx;
     struct reflector_sink *sink = object->kind == KUBE_NODE ? &loading->nodes : &loading->pods;
 
+    if (object->is_template)
+        return;
     loading->count++;
     if (object->kind == KUBE_POD) {
         if (object->pod.meta.namespace[0] == '\0') {

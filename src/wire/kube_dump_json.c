@@ -29,9 +29,16 @@ struct dump {
 static const struct kind {
     const char *name, *list;
     enum kube_kind is;
+    bool has_template; /* of the pods that it makes */
 } kinds[] = {
-    {"Node", "NodeList", KUBE_NODE},
-    {"Pod", "PodList", KUBE_POD},
+    {"Node", "NodeList", KUBE_NODE, false},
+    {"Pod", "PodList", KUBE_POD, false},
+    {"Deployment", "DeploymentList", KUBE_POD, true},
+    {"StatefulSet", "StatefulSetList", KUBE_POD, true},
+    {"DaemonSet", "DaemonSetList", KUBE_POD, true},
+    {"ReplicaSet", "ReplicaSetList", KUBE_POD, true},
+    {"Job", "JobList", KUBE_POD, true},
+    {"CronJob", "CronJobList", KUBE_POD, true},
 };
 
 static void forget_items(struct dump *dump)
@@ -125,9 +132,11 @@ static int read_one(const struct kind *kind, const char *bytes, size_t length,
                     kube_on_object on_object, void *ctx, struct error *err)
 {
     AUTO(kube_object_clear) struct kube_object object = {0};
+    int result = kind->has_template ? kube_json_read_template(bytes, length, &object, err)
+                                    : kube_json_read_object(kind->is, bytes, length, &object, err);
 
-    if (kube_json_read_object(kind->is, bytes, length, &object, err) < 0)
-        return -(int)err->code;
+    if (result < 0)
+        return result;
     on_object(ctx, &object);
     return 0;
 }

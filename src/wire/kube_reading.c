@@ -151,17 +151,30 @@ static const struct json_field annotations_shape[] = {
     {0},
 };
 
+#define NAME_FIELDS \
+    {.key = "name", .on_value = take_meta_text, META(name), .accepts_nul = true}, \
+    { \
+        .key = "namespace", .on_value = take_meta_text, META(namespace), .accepts_nul = true \
+    }
+
+#define WORD_FIELDS \
+    {.key = "labels", .shape = labels_shape}, \
+    { \
+        .key = "annotations", .shape = annotations_shape \
+    }
+
+const struct json_field kube_name_shape[] = {NAME_FIELDS, {0}};
+const struct json_field kube_words_shape[] = {WORD_FIELDS, {0}};
+
 const struct json_field kube_meta_shape[] = {
-    {.key = "name", .on_value = take_meta_text, META(name), .accepts_nul = true},
-    {.key = "namespace", .on_value = take_meta_text, META(namespace), .accepts_nul = true},
+    NAME_FIELDS,
     {.key = "uid", .on_value = take_meta_text, META(uid), .accepts_nul = true},
     {.key = "resourceVersion",
      .on_value = take_meta_text,
      META(resource_version),
      .accepts_nul = true},
     {.key = "deletionTimestamp", .on_value = take_deletion},
-    {.key = "labels", .shape = labels_shape},
-    {.key = "annotations", .shape = annotations_shape},
+    WORD_FIELDS,
     {0},
 };
 

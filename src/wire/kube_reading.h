@@ -64,5 +64,7 @@ extern const struct json_field kube_node_shape[];
 extern const struct json_field kube_node_spec_shape[];
 extern const struct json_field kube_node_status_shape[];
 extern const struct json_field kube_meta_shape[];
+extern const struct json_field kube_name_shape[];  /* of it, name and namespace */
+extern const struct json_field kube_words_shape[]; /* of it, labels and annotations */
 
 #endif

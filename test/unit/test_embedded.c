@@ -183,6 +183,20 @@ static void test_embedded_read__gives_pods_the_namespace_and_uid_that_a_file_may
     assert_string_equal(pod->uid, "default/p");
 }
 
+static void test_embedded_read__takes_no_pod_from_what_would_make_pods(void **state)
+{
+    AUTO(world_free) struct world *world = world_new();
+    struct error err = {0};
+
+    (void)state;
+    assert_ok(read_text(world,
+                        NODE_YAML "---\nkind: Deployment\nmetadata: {name: d}\nspec:\n"
+                                  "  template:\n    spec:\n      containers: [{name: c}]\n",
+                        &err),
+              &err);
+    assert_null(cluster_find_pod(world->cluster, "default", "d"));
+}
+
 /* --- each object ----------------------------------------------------------------------------- */
 
 static void count_object(void *ctx, struct kube_object *object)
@@ -279,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_embedded_read__says_where_it_stopped_and_changes_nothing),
         cmocka_unit_test(test_embedded_read__keeps_a_node_whose_inventory_is_broken),
         cmocka_unit_test(test_embedded_read__gives_pods_the_namespace_and_uid_that_a_file_may_lack),
+        cmocka_unit_test(test_embedded_read__takes_no_pod_from_what_would_make_pods),
         cmocka_unit_test(test_embedded_each_object__hands_out_nodes_and_pods_alone),
         cmocka_unit_test(test_embedded_bind_port__binds_at_once_with_the_record),
         cmocka_unit_test(test_embedded_bind_port__a_pod_that_is_not_in_the_dump_is_bound_as_well),

@@ -42,6 +42,51 @@ static void test_kube_json_read_dump__reads_nodes_and_pods_of_lists_and_alone(vo
     }
 }
 
+/* The last pod, and whether it is a template. */
+static void keep_template(void *ctx, struct kube_object *object)
+{
+    struct kube_object *kept = ctx;
+
+    assert_true(object->is_template);
+    kube_object_clear(kept);
+    *kept = *object;
+    kube_object_init(object, KUBE_POD);
+}
+
+static void test_kube_json_read_dump__reads_what_makes_pods_as_templates_of_its_name(void **state)
+{
+#define TEMPLATE \
+    "\"template\":{\"metadata\":{\"name\":\"not-this\",\"annotations\":{\"a\":\"inner\"}}," \
+    "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}"
+    static const char *const specs[][2] = {
+        {"Deployment", "{\"replicas\":2," TEMPLATE "}"},
+        {"StatefulSet", "{" TEMPLATE "}"},
+        {"DaemonSet", "{" TEMPLATE "}"},
+        {"ReplicaSet", "{" TEMPLATE "}"},
+        {"Job", "{" TEMPLATE "}"},
+        {"CronJob", "{\"jobTemplate\":{\"spec\":{" TEMPLATE "}}}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
+        AUTO(buf_clear) struct buf json = buf_with_max(1000);
+        AUTO(kube_object_clear) struct kube_object pod = {0};
+        struct error err = {0};
+
+        buf_addf(&json,
+                 "{\"kind\":\"%s\",\"spec\":%s,\"metadata\":{\"name\":\"w\",\"namespace\":\"ml\","
+                 "\"uid\":\"u\",\"annotations\":{\"a\":\"outer\"}}}",
+                 specs[i][0], specs[i][1]);
+        assert_ok(kube_json_read_dump(buf_text(&json), json.length, keep_template, &pod, &err),
+                  &err);
+        assert_string_equal(pod.pod.meta.name, "w");
+        assert_string_equal(pod.pod.meta.namespace, "ml");
+        assert_string_equal(pod.pod.meta.uid, "");
+        assert_string_equal(kube_pairs_get(&pod.pod.meta.annotations, "a"), "inner");
+        assert_int_equal(pod.pod.container_count, 1);
+    }
+}
+
 static void test_kube_json_read_dump__says_which_item_is_wrong(void **state)
 {
     static const struct {
@@ -77,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kube_json_read_dump__reads_nodes_and_pods_of_lists_and_alone),
+        cmocka_unit_test(test_kube_json_read_dump__reads_what_makes_pods_as_templates_of_its_name),
         cmocka_unit_test(test_kube_json_read_dump__says_which_item_is_wrong),
     };
 

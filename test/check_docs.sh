@@ -102,7 +102,7 @@ done <"$scratch/mentions"
 
 # --- examples ------------------------------------------------------------------------------------
 
-for pod in deploy/examples/pods/*.yaml; do
+for pod in deploy/examples/pods/*.yaml deploy/examples/applications/*.yaml; do
     "$topofit" explain -f "$pod" --cluster deploy/examples/demo-cluster.yaml \
         >"$scratch/answer" 2>&1 || complain "$pod: $(tail -n 1 "$scratch/answer")"
 done

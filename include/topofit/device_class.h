@@ -89,7 +89,6 @@ struct device_class {
     struct class_numbers memory_allowed; /* MiB; empty: any */
     struct class_templates templates;    /* amounts are rounded up to one; empty: any amount */
     uint64_t memory_capacity_mib;        /* more than the largest template: whole, up to this */
-    bool percent_by_slots;               /* percent is rounded up to whole slots of the device */
 
     uint16_t cores;           /* core units of a whole device, unless the inventory says more */
     bool cores_percent;       /* the amount is percent of the device's own core units */

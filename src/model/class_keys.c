@@ -112,8 +112,6 @@ static const struct class_key keys[] = {
     {"memory.capacityMiB", CLASS_NUMBER, AT(memory_capacity_mib), .max = MEMORY_MIB_MAX,
      .purpose = "beside templates: more than the largest and up to this is a whole device, beyond "
                 "is refused; 0: no more than the largest"},
-    {"memory.percentBySlots", CLASS_YES_NO, AT(percent_by_slots),
-     .purpose = "percent are rounded up to whole slots of the device"},
 
     {"cores.whole", CLASS_NUMBER, AT(cores), .fallback = "100", .min = 1, .max = CORES_MAX,
      .purpose = "core units of a device whose inventory does not say"},

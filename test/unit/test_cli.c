@@ -156,6 +156,9 @@ static void test_cli_run__wrong_usage_is_two_and_helps(void **state)
         {"completion fish", "there is no completion for fish"},
         {"reference", "expected"},
         {"reference colours", "expected"},
+        {"classes -o pictures", "--output: there is no pictures; there are table, yaml, markdown"},
+        {"classes -o table nvidia", "names go with -o yaml only"},
+        {"classes --frob", "unknown option"},
         {"version extra", "unexpected argument"},
     };
 
@@ -183,6 +186,57 @@ static void test_cli_run__version_prints_one_line(void **state)
 
 /* --- check-config and lists ---------------------------------------------------------------------
  */
+
+static void test_cli_run__classes_lists_them_and_shows_what_it_reads_again(void **state)
+{
+    AUTO(run_clear) struct run list = run("classes");
+    AUTO(run_clear) struct run all = run("classes -o yaml");
+    AUTO_FREE char *classes_path = write_file(all.out);
+    AUTO_FREE char *yaml = xasprintf("classes: {files: [%s]}\n", classes_path);
+    AUTO_FREE char *path = write_file(yaml);
+    AUTO_FREE char *words = xasprintf("classes -o yaml --config %s", path);
+    AUTO(run_clear) struct run again = run(words);
+
+    (void)state;
+    unlink(path);
+    unlink(classes_path);
+    assert_int_equal(list.code, EXIT_YES);
+    assert_contains(list.out, "kunlun-vxpu");
+    assert_contains(list.out, "kunlunxin.com/vxpu-memory");
+    assert_int_equal(all.code, EXIT_YES);
+    assert_string_equal(again.out, all.out);
+}
+
+/* Whatever takes a configuration reads the class files that it names. */
+static void test_cli_run__a_bad_class_file_is_bad_input(void **state)
+{
+    AUTO_FREE char *classes_path = write_file("name: nvidia\nmemory:\n  unit: 1\n");
+    AUTO_FREE char *yaml = xasprintf("classes: {files: [%s]}\n", classes_path);
+    AUTO_FREE char *path = write_file(yaml);
+    static const char *const commands[] = {"check-config", "classes --config"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        AUTO_FREE char *words = xasprintf("%s %s", commands[i], path);
+        AUTO(run_clear) struct run ran = run(words);
+
+        assert_int_equal(ran.code, EXIT_BAD_INPUT);
+        assert_contains(ran.err, classes_path);
+        assert_contains(ran.err, "line 3, column 3: unknown key \"unit\"");
+    }
+    unlink(path);
+    unlink(classes_path);
+}
+
+static void test_cli_run__a_class_that_is_not_there_is_bad_input(void **state)
+{
+    AUTO(run_clear) struct run ran = run("classes nvidia abacus");
+
+    (void)state;
+    assert_int_equal(ran.code, EXIT_BAD_INPUT);
+    assert_contains(ran.err, "there is no class abacus");
+    assert_string_equal(ran.out, "");
+}
 
 static void test_cli_run__check_config_prints_what_it_accepts_again(void **state)
 {
@@ -359,6 +413,9 @@ int main(void)
         cmocka_unit_test(test_cli_run__every_command_has_help),
         cmocka_unit_test(test_cli_run__wrong_usage_is_two_and_helps),
         cmocka_unit_test(test_cli_run__version_prints_one_line),
+        cmocka_unit_test(test_cli_run__classes_lists_them_and_shows_what_it_reads_again),
+        cmocka_unit_test(test_cli_run__a_bad_class_file_is_bad_input),
+        cmocka_unit_test(test_cli_run__a_class_that_is_not_there_is_bad_input),
         cmocka_unit_test(test_cli_run__check_config_prints_what_it_accepts_again),
         cmocka_unit_test(test_cli_run__check_config_names_file_line_and_key),
         cmocka_unit_test(test_cli_run__a_file_that_is_not_there_is_named_once),

@@ -291,6 +291,23 @@ static void set_mib(struct ask *ask, uint64_t mib)
     ask->memory = mib;
 }
 
+/* Are parts of devices refused, since there is more than one? */
+static bool is_part_refused(const struct reading *reading)
+{
+    return reading->class->several == SEVERAL_REFUSED && reading->written > 1 && !reading->any_size;
+}
+
+/* Nothing was said about memory. */
+static void set_default_memory(struct reading *reading)
+{
+    const struct device_class *class = reading->class;
+
+    set_mib(&reading->ask, is_part_refused(reading) ? 0 : class->default_memory_mib);
+    /* Which slices serve so many cores is the device's matter, and their memory comes with them. */
+    if (class->slices_resource != NULL && reading->amounts[AMOUNT_CORES] != NULL)
+        reading->ask.memory_kind = MEMORY_NONE;
+}
+
 static void read_memory(struct reading *reading)
 {
     struct ask *ask = &reading->ask;
@@ -305,14 +322,14 @@ static void read_memory(struct reading *reading)
     if (reading->amounts[AMOUNT_MEMORY] != NULL) {
         set_mib(ask, mib);
     } else if (reading->amounts[AMOUNT_PERCENT] == NULL) {
-        set_mib(ask, reading->class->default_memory_mib);
+        set_default_memory(reading);
     } else if (percent < PERCENT_MAX) { /* all of a device's memory is the whole device */
         ask->memory_kind = MEMORY_PERCENT;
         ask->memory = percent;
     }
-    if (reading->class->several == SEVERAL_REFUSED && reading->written > 1 &&
-        ask->memory_kind != MEMORY_WHOLE && !reading->any_size && !reading->failed)
-        refuse(reading, AMOUNT_MEMORY, "all memory: several devices are given out whole only");
+    if (is_part_refused(reading) && ask->memory_kind != MEMORY_WHOLE && !reading->failed)
+        refuse(reading, reading->amounts[AMOUNT_MEMORY] != NULL ? AMOUNT_MEMORY : AMOUNT_PERCENT,
+               "all memory: several devices are given out whole only");
 }
 
 /* --- how much compute ------------------------------------------------------------------------ */

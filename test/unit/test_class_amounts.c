@@ -180,6 +180,7 @@ static void test_amounts__enflame_knows_percent_slices_and_gigabytes(void **stat
         {"enflame.com/gcu-memory=20000 enflame.com/gcu-core=40", "enflame-drs", 1, MEMORY_MIB,
          20480, 40},
         {"enflame.com/gcu-memory=20Gi", "enflame-drs", 1, MEMORY_MIB, 20480, 0},
+        {"enflame.com/gcu-core=40", "enflame-drs", 1, MEMORY_NONE, 0, 40},
     };
     AUTO(class_table_clear) struct class_table classes;
 
@@ -323,6 +324,45 @@ static void test_amounts__zero_is_none_and_no_count_is_one(void **state)
     }
 }
 
+/* Of a class of the user's own: its defaults, and parts refused where none was written. */
+static void test_amounts__defaults_are_for_what_is_not_written(void **state)
+{
+    static const char yaml[] =
+        "name: x\ntitle: X\nresources: {count: x.com/x, memory: x.com/m, memoryPercent: x.com/p}\n"
+        "count: {several: whole-only}\ndefaults: {count: 3, memoryMiB: 500, cores: 7}\n";
+    static const struct {
+        const char *amounts;
+        unsigned count;
+        enum memory_kind kind;
+        uint64_t memory;
+    } cases[] = {{"x.com/x=1", 1, MEMORY_MIB, 500},
+                 {"x.com/x=2", 2, MEMORY_WHOLE, 0},
+                 {"x.com/x=1 x.com/m=9", 1, MEMORY_MIB, 9},
+                 {"x.com/p=100", 3, MEMORY_WHOLE, 0}};
+    AUTO(class_table_clear) struct class_table classes = {0};
+    struct error err = {0};
+
+    (void)state;
+    assert_ok(classes_read(&classes, NULL, yaml, strlen(yaml), &err), &err);
+    assert_ok(class_table_index(&classes, &err), &err);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(request_clear)
+        struct request request = read_with(&classes, cases[i].amounts, NULL, NULL);
+
+        assert_null(request.problem);
+        assert_int_equal(request.asks[0].count, cases[i].count);
+        assert_int_equal(request.asks[0].memory_kind, cases[i].kind);
+        assert_int_equal(request.asks[0].memory, cases[i].memory);
+        assert_int_equal(request.asks[0].cores, 7);
+    }
+    {
+        AUTO(request_clear)
+        struct request request = read_with(&classes, "x.com/x=2 x.com/p=50", NULL, NULL);
+
+        assert_contains(request.problem, "x.com/p of container c0 is \"50\": expected all memory");
+    }
+}
+
 static void test_amounts__classes_are_asked_in_the_order_of_the_table(void **state)
 {
     AUTO(class_table_clear) struct class_table classes;
@@ -376,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_amounts__an_annotation_frees_from_templates),
         cmocka_unit_test(test_amounts__f01_what_cannot_be_is_refused_with_resource_and_unit),
         cmocka_unit_test(test_amounts__zero_is_none_and_no_count_is_one),
+        cmocka_unit_test(test_amounts__defaults_are_for_what_is_not_written),
         cmocka_unit_test(test_amounts__classes_are_asked_in_the_order_of_the_table),
         cmocka_unit_test(test_amounts__a_container_may_ask_for_sixteen_classes),
     };

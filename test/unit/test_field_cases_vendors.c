@@ -5,6 +5,10 @@
  */
 #include "support/harness.h"
 
+#include "topofit/dialect.h"
+#include "topofit/embedded.h"
+#include "topofit/file.h"
+
 /* --- F01: units ------------------------------------------------------------------------------ */
 
 static void test_f01__every_vendor_books_what_its_units_say(void **state)
@@ -69,6 +73,61 @@ static void test_f01__an_unreadable_amount_refuses_the_pod_and_says_the_unit(voi
             assert_contains(detail, cases[i].unit);
         }
     }
+}
+
+/* --- pods as operators wrote them: test/data/cases ------------------------------------------- */
+
+/* What the pods of a file come to: "name: 1 x 16384 MiB", or their problem. */
+struct listing {
+    const struct class_table *classes;
+    struct buf text;
+};
+
+static void list_pod(void *ctx, struct kube_object *object)
+{
+    struct listing *listing = ctx;
+    AUTO(request_clear) struct request request = {0};
+
+    if (object->kind != KUBE_POD)
+        return;
+    dialect_request(&object->pod, listing->classes, &request);
+    buf_addf(&listing->text, "%s: ", object->pod.meta.name);
+    if (request.problem != NULL)
+        buf_addf(&listing->text, "%s\n", request.problem);
+    for (size_t i = 0; request.problem == NULL && i < request.ask_count; i++)
+        buf_addf(&listing->text, "%u %s x %llu\n", request.asks[i].count,
+                 request.asks[i].class->name, (unsigned long long)request.asks[i].memory);
+}
+
+static void check_listing(const char *path, const char *expected)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    AUTO(buf_clear) struct buf file = buf_with_max(1 << 20);
+    struct listing listing = {&harness->classes, buf_with_max(1 << 16)};
+    struct error err = {0};
+
+    assert_ok(file_read(path, &file, &err), &err);
+    assert_ok(embedded_each_object(buf_text(&file), file.length, list_pod, &listing, &err), &err);
+    assert_string_equal(buf_text(&listing.text), expected);
+    buf_clear(&listing.text);
+}
+
+static void test_f01__memory_in_three_spellings_as_operators_wrote_it(void **state)
+{
+    (void)state;
+    check_listing(TEST_DATA "/cases/07-pod-memory-units.yaml",
+                  "units-suffix: 1 nvidia x 16384\n"
+                  "units-k: 1 nvidia x 20000\n"
+                  "units-annotation: 1 nvidia x 16384\n");
+}
+
+static void test_neuron__three_cores_are_no_part_of_a_device_and_no_whole_ones(void **state)
+{
+    (void)state;
+    check_listing(TEST_DATA "/cases/08-neuron-node-and-pods.yaml",
+                  "infer-3-cores: aws.amazon.com/neuroncore of container main is \"3\": expected 1 "
+                  "to 2 cores of one device, or a multiple of 2\n"
+                  "train-7-devices: 7 aws-neuron x 0\n");
 }
 
 /* --- F02: a count alone is the whole device -------------------------------------------------- */
@@ -189,6 +248,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f01__every_vendor_books_what_its_units_say),
         cmocka_unit_test(test_f01__an_unreadable_amount_refuses_the_pod_and_says_the_unit),
+        cmocka_unit_test(test_f01__memory_in_three_spellings_as_operators_wrote_it),
+        cmocka_unit_test(test_neuron__three_cores_are_no_part_of_a_device_and_no_whole_ones),
         cmocka_unit_test(test_f02__a_whole_device_of_any_vendor_is_taken_whole),
         cmocka_unit_test(test_f02__neuron_devices_are_shared_by_cores_alone),
         cmocka_unit_test(test_f07__all_cores_by_default_or_in_percent_are_exclusive),

@@ -161,6 +161,29 @@ static void test_quantity_parse_mib__takes_plain_numbers_as_mib_and_units_as_byt
     assert_good(quantity_parse_mib, cases, ARRAY_LEN(cases));
 }
 
+/* The caller scales plain numbers: it is told which they are. */
+static void test_quantity_parse_memory__tells_numbers_from_sizes(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t want;
+        bool has_unit;
+    } cases[] = {{"16", 16, false},    {"20k", 20000, false}, {"1e3", 1000, false},
+                 {"2000m", 2, false},  {"16Gi", 16384, true}, {"17M", 17, true},
+                 {"1.5Gi", 1536, true}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct error err = {0};
+        uint64_t number = 0;
+        bool has_unit = !cases[i].has_unit;
+
+        assert_ok(quantity_parse_memory(cases[i].text, &number, &has_unit, &err), &err);
+        assert_int_equal(number, cases[i].want);
+        assert_int_equal(has_unit, cases[i].has_unit);
+    }
+}
+
 static void test_quantity_parse_mib__never_rounds_to_zero(void **state)
 {
     static const struct good cases[] = {
@@ -245,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_quantity_parse_count__refuses_fractions_and_negative_numbers),
         cmocka_unit_test(test_quantity_parse_count__refuses_what_is_beyond_the_range),
         cmocka_unit_test(test_quantity_parse_mib__takes_plain_numbers_as_mib_and_units_as_bytes),
+        cmocka_unit_test(test_quantity_parse_memory__tells_numbers_from_sizes),
         cmocka_unit_test(test_quantity_parse_mib__never_rounds_to_zero),
         cmocka_unit_test(test_quantity_parse_mib__refuses_what_it_cannot_book),
         cmocka_unit_test(test_quantity_parse_mib__refuses_few_decimal_bytes_as_ambiguous),

@@ -75,6 +75,51 @@ static void test_ask_cores__whole_devices_take_all_unless_they_say_less(void **s
     }
 }
 
+/* A part of a device without an amount of memory books its cores alone. */
+static void test_ask__of_no_memory_books_none_and_shares(void **state)
+{
+    AUTO(request_clear) struct request request = request_of((struct wish){.count = 1, .cores = 1});
+
+    (void)state;
+    request.asks[0].memory_kind = MEMORY_NONE;
+    assert_false(ask_is_whole(&request, &request.asks[0]));
+    assert_int_equal(ask_memory_mib(&request, &request.asks[0], 81251), 0);
+    assert_int_equal(ask_cores(&request, &request.asks[0], 2), 1);
+    assert_int_equal(ask_isolation_mode(&request, &request.asks[0]), ISOLATION_SOFT);
+}
+
+static void test_ask_cores__in_percent_are_those_of_the_device_and_at_least_one(void **state)
+{
+    static const struct {
+        uint16_t percent, device, want;
+    } cases[] = {{100, 304, 304}, {50, 304, 152}, {1, 304, 3}, {1, 60, 1}, {100, 65535, 65535}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(request_clear)
+        struct request request =
+            request_of((struct wish){.count = 1, .mib = 10, .cores = cases[i].percent});
+
+        request.asks[0].cores_percent = true;
+        assert_int_equal(ask_cores(&request, &request.asks[0], cases[i].device), cases[i].want);
+    }
+}
+
+/* Kinds that decide differently are different requests. */
+static void test_request_equal__sees_slices_and_percent(void **state)
+{
+    AUTO(request_clear) struct request a = request_of((struct wish){.count = 1, .cores = 5});
+    AUTO(request_clear) struct request b = request_of((struct wish){.count = 1, .cores = 5});
+
+    (void)state;
+    assert_true(request_equal(&a, &b));
+    b.asks[0].slices = 1;
+    assert_false(request_equal(&a, &b));
+    b.asks[0].slices = 0;
+    b.asks[0].cores_percent = true;
+    assert_false(request_equal(&a, &b));
+}
+
 static void test_request_mode__is_the_stated_one_else_shared_or_soft(void **state)
 {
     AUTO(request_clear) struct request whole = request_of((struct wish){.count = 1});
@@ -206,6 +251,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_container_runs_in__init_steps_alone_and_sidecars_from_their_start),
         cmocka_unit_test(test_ask_memory_mib__is_what_one_device_books),
+        cmocka_unit_test(test_ask__of_no_memory_books_none_and_shares),
+        cmocka_unit_test(test_ask_cores__in_percent_are_those_of_the_device_and_at_least_one),
+        cmocka_unit_test(test_request_equal__sees_slices_and_percent),
         cmocka_unit_test(test_ask_cores__whole_devices_take_all_unless_they_say_less),
         cmocka_unit_test(test_request_mode__is_the_stated_one_else_shared_or_soft),
         cmocka_unit_test(test_request_add_ask__too_many_become_the_problem),

@@ -13,9 +13,9 @@
  *
  * The promise: a Binding is sent only while the server is known to hold a lock of ours that names
  * its pod. What we have locked is unlocked again when the pod is known not to be bound, and left
- * alone as long as that is not known. A lock that others wrote is replaced only when the API server
- * says that its pod needs it no more, or when it has been there unchanged for timeout_ms.
- * source  docs/concepts/node-lock.md
+ * alone as long as that is not known. A lock that others wrote is replaced (or, where nobody waits,
+ * taken away) only when the API server says that its pod needs it no more, or when it has been
+ * there unchanged for timeout_ms. source  docs/concepts/node-lock.md
  */
 #ifndef TOPOFIT_LOCK_KEEPER_H
 #define TOPOFIT_LOCK_KEEPER_H
@@ -34,6 +34,8 @@
 
 /* A lock whose pod is not bound: its Binding may be on its way, if another scheduler wrote it. */
 #define LOCK_UNBOUND_MS 10000u
+/* Where nobody waits, one that means nothing is taken away when it has stood there for so long. */
+#define LOCK_IDLE_MS 60000u
 /* One whose pod has ended, or has its devices: the plugin may be about to take it away. */
 #define LOCK_OVER_MS 2000u
 
@@ -64,11 +66,11 @@ const char *lock_end_word(enum lock_end end);
 /* For metrics and people. */
 struct lock_keeper_counters {
     uint64_t taken;                  /* locks written, those that replace another one included */
-    uint64_t released;               /* taken away by us, because the pod was not bound */
+    uint64_t released;               /* taken away by us */
     uint64_t conflicts;              /* the node had changed: written again on its newer version */
     uint64_t looks;                  /* GETs of pods that a lock names */
     uint64_t errors;                 /* requests lost or refused otherwise */
-    uint64_t broken[LOCK_END_COUNT]; /* replaced locks of others */
+    uint64_t broken[LOCK_END_COUNT]; /* locks of others that meant nothing any more */
 };
 
 struct lock_keeper;

@@ -60,7 +60,7 @@
     X(NODE_LOCKS, COUNTER, "topofit_node_locks_total", "change", \
       "Locks on nodes for device plugins: taken, released in vain, refused by a newer version.") \
     X(NODE_LOCKS_BROKEN, COUNTER, "topofit_node_locks_broken_total", "why", \
-      "Locks of other pods that meant nothing any more and were replaced.") \
+      "Locks of other pods that meant nothing any more.") \
     X(NODE_LOCKS_WAITING, GAUGE, "topofit_node_locks_waiting", "", \
       "Bindings that wait for the lock of their node.") \
     X(LEADER, GAUGE, "topofit_leader", "", "1 while this topofit may bind.") \

@@ -145,8 +145,8 @@ void lock_free(struct lock_keeper *keeper, struct lane *lane, struct shown_lock 
     shown->is_free = true;
     keeper->counters.broken[end]++;
     snprintf(keeper->last_broken, sizeof keeper->last_broken,
-             "node %.80s: the lock \"%.300s\" means nothing any more (%s) and is replaced",
-             lane->node, shown->text, lock_end_word(end));
+             "node %.80s: the lock \"%.300s\" means nothing any more (%s)", lane->node, shown->text,
+             lock_end_word(end));
 }
 
 /* --- turns ----------------------------------------------------------------------------------- */

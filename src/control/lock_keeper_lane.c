@@ -14,6 +14,7 @@
 #define WRITE_MIN_MS 100u   /* shortest time of a write that is worth to be sent */
 #define ATTEMPT_MIN_MS 500u /* shortest time given to a request, the deadline permitting */
 #define RELEASE_MS 5000u    /* time given to one that nobody waits for */
+#define IDLE_LOOK_MS 5000u  /* the same, where nobody waits */
 #define LOOK_AGAIN_MS 250u  /* at the holder, in memory */
 #define DSMLU_MS 120000u    /* source: HAMi pkg/device/cambricon */
 #define TIME_TEXT_BYTES 24
@@ -82,6 +83,11 @@ static uint64_t aged_ms(const struct lock_keeper *keeper, enum node_lock kind,
     return shown->seen_ms + (kind == NODE_LOCK_DSMLU ? least(timeout_ms, DSMLU_MS) : timeout_ms);
 }
 
+static uint64_t idle_ms(const struct shown_lock *shown)
+{
+    return shown->seen_ms + LOCK_IDLE_MS;
+}
+
 /* When a lock whose holder looks so may be asked about; UINT64_MAX: not yet. */
 static uint64_t ripe_ms(const struct lane *lane, const struct shown_lock *shown)
 {
@@ -137,11 +143,37 @@ static void write_patch(struct lock_keeper *keeper, struct lane *lane, enum node
     buf_add_text(&keeper->body, "}}}");
 }
 
+/* head NULL: nobody waits. */
 static uint64_t limit_ms(const struct lock_keeper *keeper, const struct turn *head)
 {
-    uint64_t left_ms = head->job->deadline_ms - keeper->now_ms;
+    uint64_t left_ms = head != NULL ? head->job->deadline_ms - keeper->now_ms : 2 * RELEASE_MS;
 
     return least(left_ms / 2 > ATTEMPT_MIN_MS ? left_ms / 2 : ATTEMPT_MIN_MS, left_ms);
+}
+
+static bool is_known(const struct lane *lane, const struct claim *claim)
+{
+    const char *shown = lane->shown[claim->kind].text, *waste = lane->waste.text;
+
+    return (shown != NULL && strcmp(shown, claim->text) == 0) ||
+           (waste != NULL && strcmp(waste, claim->text) == 0);
+}
+
+/*
+ * Another lock than any before, also for a pod that had one in the same second: to write what is
+ * there already would change nothing, and so be no proof that nobody else has changed it.
+ */
+static void name_claim(struct lane *lane, const struct bind_job *job, uint64_t unix_ms)
+{
+    struct claim *claim = &lane->claim;
+    char text[NODE_LOCK_TEXT_BYTES];
+
+    do {
+        free(claim->text);
+        node_lock_write(job->lock, unix_ms, job->namespace, job->name, text);
+        claim->text = xstrdup(text);
+        unix_ms += 1000;
+    } while (is_known(lane, claim));
 }
 
 /* Sent again for the same job, on the same version, it is the same lock: one of both is executed.
@@ -150,17 +182,13 @@ static void claim_for(struct lane *lane, const struct turn *head, uint64_t versi
                       uint64_t unix_ms)
 {
     struct claim *claim = &lane->claim;
-    char text[NODE_LOCK_TEXT_BYTES];
 
     if (claim->state == CLAIM_TRIED && claim->owner == head && claim->version == version)
         return;
-    node_lock_write(head->job->lock, unix_ms, head->job->namespace, head->job->name, text);
     lock_claim_clear(claim);
-    *claim = (struct claim){.state = CLAIM_TRIED,
-                            .kind = head->job->lock,
-                            .text = xstrdup(text),
-                            .version = version,
-                            .owner = head};
+    *claim = (struct claim){
+        .state = CLAIM_TRIED, .kind = head->job->lock, .version = version, .owner = head};
+    name_claim(lane, head->job, unix_ms);
 }
 
 static void take(struct lock_keeper *keeper, struct lane *lane, const struct turn *head,
@@ -174,22 +202,24 @@ static void take(struct lock_keeper *keeper, struct lane *lane, const struct tur
     send(keeper, lane, LANE_TAKES, out);
 }
 
-static void release(struct lock_keeper *keeper, struct lane *lane, struct api_request *out)
+static void release(struct lock_keeper *keeper, struct lane *lane, enum node_lock kind,
+                    struct api_request *out)
 {
-    write_patch(keeper, lane, lane->waste.kind, NULL, RELEASE_MS, out);
+    write_patch(keeper, lane, kind, NULL, RELEASE_MS, out);
     send(keeper, lane, LANE_RELEASES, out);
 }
 
 static void look(struct lock_keeper *keeper, struct lane *lane, const struct turn *head,
-                 const struct shown_lock *shown, struct api_request *out)
+                 enum node_lock kind, struct api_request *out)
 {
+    const struct shown_lock *shown = &lane->shown[kind];
     struct lock_holder holder = node_lock_holder(shown->text);
     AUTO_FREE char *namespace = xasprintf("%.*s", (int)holder.namespace_length, holder.namespace);
 
     *out = (struct api_request){.method = "GET", .timeout_ms = limit_ms(keeper, head)};
     kube_path_pod(&keeper->path, namespace, holder.name);
     buf_reset(&keeper->body);
-    lane->sent_kind = head->job->lock;
+    lane->sent_kind = kind;
     lane->sent_number = shown->number;
     keeper->counters.looks++;
     send(keeper, lane, LANE_LOOKS, out);
@@ -293,7 +323,8 @@ static bool is_free(struct lock_keeper *keeper, struct lane *lane, const struct 
     if (lane->look_at_ms <= keeper->now_ms)
         view(keeper, lane, shown);
     *wants_look = keeper->now_ms >= ripe_ms(lane, shown) && keeper->now_ms >= lane->send_at_ms;
-    lane->due_ms = least(lane->look_at_ms, aged_ms(keeper, head->job->lock, shown));
+    lane->due_ms =
+        least(lane->due_ms, least(lane->look_at_ms, aged_ms(keeper, head->job->lock, shown)));
     return false;
 }
 
@@ -304,7 +335,7 @@ static bool can_write(struct lock_keeper *keeper, struct lane *lane)
     if (version == 0 || version == lane->refused_version)
         return false; /* the watch will tell */
     if (keeper->now_ms < lane->send_at_ms)
-        lane->due_ms = lane->send_at_ms;
+        lane->due_ms = least(lane->due_ms, lane->send_at_ms);
     return keeper->now_ms >= lane->send_at_ms;
 }
 
@@ -323,7 +354,7 @@ static bool serve_head(struct lock_keeper *keeper, struct lane *lane, struct mom
     }
     if (!is_free(keeper, lane, head, &wants_look)) {
         if (wants_look)
-            look(keeper, lane, head, &lane->shown[head->job->lock], out);
+            look(keeper, lane, head, head->job->lock, out);
         return wants_look;
     }
     if (!can_write(keeper, lane))
@@ -359,6 +390,65 @@ static void note_time(struct lock_keeper *keeper, struct lane *lane)
     }
 }
 
+/* A lock of ours that has to go, or another that is known to mean nothing. */
+static bool release_one(struct lock_keeper *keeper, struct lane *lane, struct api_request *out)
+{
+    enum node_lock kind = lane->waste.kind;
+
+    if (!has_to_release(lane)) {
+        for (kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS; kind++) {
+            if (lane->shown[kind].text != NULL && lane->shown[kind].is_free)
+                break;
+        }
+    }
+    if (kind == NODE_LOCK_KINDS || !can_write(keeper, lane))
+        return false;
+    release(keeper, lane, kind, out);
+    return true;
+}
+
+/*
+ * Nobody waits. Somebody may come, and other schedulers wait for longer: what nobody will take away
+ * is taken away, after a good while. return true when a request is to be sent.
+ */
+static bool tidy_up(struct lock_keeper *keeper, struct lane *lane, enum node_lock kind,
+                    struct api_request *out)
+{
+    struct shown_lock *shown = &lane->shown[kind];
+
+    if (shown->text == NULL || shown->is_free || is_in_doubt(lane, shown))
+        return false;
+    if (keeper->now_ms < idle_ms(shown)) {
+        lane->due_ms = least(lane->due_ms, idle_ms(shown));
+        return false;
+    }
+    if (keeper->now_ms >= aged_ms(keeper, kind, shown)) {
+        lock_free(keeper, lane, shown, LOCK_END_AGED);
+        return false;
+    }
+    if (lane->look_at_ms <= keeper->now_ms) {
+        view(keeper, lane, shown);
+        lane->look_at_ms = keeper->now_ms + IDLE_LOOK_MS;
+    }
+    lane->due_ms = least(lane->due_ms, least(lane->look_at_ms, aged_ms(keeper, kind, shown)));
+    if (keeper->now_ms < ripe_ms(lane, shown) || keeper->now_ms < lane->send_at_ms)
+        return false;
+    look(keeper, lane, NULL, kind, out);
+    return true;
+}
+
+/* Nobody waits for the node. */
+static bool serve_nobody(struct lock_keeper *keeper, struct lane *lane, struct api_request *out)
+{
+    bool sends = false;
+
+    if (lock_lane_head(lane) != NULL || find_turn(lane, TURN_BINDS) != NULL)
+        return false;
+    for (enum node_lock kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS && !sends; kind++)
+        sends = !keeper->is_stopping && is_permitted(keeper) && tidy_up(keeper, lane, kind, out);
+    return sends || release_one(keeper, lane, out);
+}
+
 static void note_deadlines(struct lane *lane)
 {
     for (const struct turn *turn = lane->turns; turn != NULL; turn = turn->next) {
@@ -379,11 +469,8 @@ bool lock_lane_next(struct lock_keeper *keeper, struct lane *lane, struct moment
         lock_claim_clear(&lane->waste);
     if (lane->step == LANE_RESTS)
         sends = serve_head(keeper, lane, now, out);
-    if (lane->step == LANE_RESTS && lock_lane_head(lane) == NULL && has_to_release(lane) &&
-        can_write(keeper, lane)) {
-        release(keeper, lane, out);
-        sends = true;
-    }
+    if (lane->step == LANE_RESTS)
+        sends = serve_nobody(keeper, lane, out);
     note_deadlines(lane);
     return sends;
 }

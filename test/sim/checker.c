@@ -3,6 +3,7 @@
 #include "checker.h"
 
 #include "people.h"
+#include "plugin.h"
 #include "replica.h"
 #include "scheduler.h"
 #include "support/api_model.h"
@@ -94,10 +95,14 @@ void checker_look(struct checker *checker)
 /* The pod that has just been bound has the uid that the record names. */
 void checker_on_binding(struct checker *checker, const char *path, const char *body, size_t length)
 {
-    (void)path;
+    const char *at = strstr(path, "/namespaces/");
+    char namespace[64], name[64];
+
     (void)body;
     (void)length;
     checker->world->bindings++;
+    if (at != NULL && sscanf(at, "/namespaces/%63[^/]/pods/%63[^/]", namespace, name) == 2)
+        plugins_on_binding(checker->world->plugins, namespace, name);
     checker_look(checker);
 }
 
@@ -173,6 +178,8 @@ bool checker_is_at_rest(struct checker *checker, char *text, size_t size)
         snprintf(text, size, "pods are on their way to run or to end");
         return false;
     }
+    if (!plugins_are_done(world->plugins, text, size))
+        return false;
     for (size_t i = 0; i < world->options.replicas; i++) {
         char why[400] = "";
 

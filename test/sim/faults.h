@@ -53,6 +53,10 @@
     X(SLOW_VERDICT, 300, "answers to kube-scheduler late by up to 20 s") \
     X(OTHER_REPLICA, 500, "kube-scheduler turns to another replica") \
     X(BIND_TWICE, 300, "bind calls sent twice") \
+    X(SLOW_PLUGIN, 500, "device plugins that take up to 30 s") \
+    X(PLUGIN_CRASH, 300, "device plugins that die with the lock") \
+    X(PLUGIN_FAILS, 200, "device plugins that cannot hand out") \
+    X(RIVAL_DIES, 1500, "other schedulers that die with the lock") \
     X(SCHEDULER_RESTART, 10, "kube-scheduler restarted") \
     X(LATE_SCHEDULER, 1000, "events that kube-scheduler sees up to 10 s late")
 

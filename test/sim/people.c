@@ -3,6 +3,7 @@
 #include "people.h"
 
 #include "network.h"
+#include "plugin.h"
 #include "replica.h"
 #include "scheduler.h"
 #include "turnover.h"
@@ -30,6 +31,7 @@ struct machine {
     uint64_t memory_mib;
     char *topology;  /* or NULL */
     uint64_t broken; /* mask */
+    bool has_plugin; /* HAMi's, which wants the node locked */
 };
 
 struct people {
@@ -72,6 +74,8 @@ static void put_machine(struct people *people, struct machine *machine)
                                                     .memory_mib = machine->memory_mib,
                                                     .slots = machine->slots,
                                                     .topology = machine->topology});
+    if (machine->has_plugin)
+        api_model_annotate(api, API_NODE, "", machine->name, "topofit.io/device-plugin", "hami");
     if (machine->broken != 0) {
         AUTO_FREE char *inventory = inventory_text(machine);
 
@@ -105,6 +109,7 @@ static void make_machine(struct people *people, struct machine *machine)
     machine->memory_mib = 8000 * (1 + chance_pick(chance, 3));
     if (machine->devices > 1 && chance_hits(chance, 5000))
         machine->topology = pairs_text(machine->devices);
+    machine->has_plugin = chance_hits(chance, 5000);
     put_machine(people, machine);
 }
 
@@ -428,6 +433,11 @@ static void edit_record(struct people *people)
                        "topofit.io/allocation", record);
 }
 
+static void lock_for_another(struct people *people)
+{
+    plugins_rival(people->world->plugins);
+}
+
 static void label_node(struct people *people)
 {
     const struct machine *machine =
@@ -544,7 +554,8 @@ static void keep_house(struct people *people)
             continue;
         if (pod->deleting || (is_bound(pod) && !has_node))
             api_model_remove_pod(api, pod->namespace, pod->name);
-        else if (is_bound(pod) && strcmp(pod->phase, "Pending") == 0)
+        else if (is_bound(pod) && strcmp(pod->phase, "Pending") == 0 &&
+                 !plugins_are_awaited(people->world->plugins, pod))
             api_model_set_phase(api, pod->namespace, pod->name, "Running");
     }
 }
@@ -568,9 +579,10 @@ static const struct {
     void (*act)(struct people *people);
     unsigned most; /* weight */
 } habits[] = {
-    {create_pod, 100},  {end_pod, 20},    {delete_pod, 15},  {kill_pod, 5},     {finish_pod, 15},
-    {recreate_pod, 10}, {ungate_pod, 20}, {move_machine, 4}, {break_device, 6}, {cordon_device, 4},
-    {place_other, 6},   {edit_record, 4}, {label_node, 3},
+    {create_pod, 100}, {end_pod, 20},         {delete_pod, 15}, {kill_pod, 5},
+    {finish_pod, 15},  {recreate_pod, 10},    {ungate_pod, 20}, {move_machine, 4},
+    {break_device, 6}, {cordon_device, 4},    {place_other, 6}, {edit_record, 4},
+    {label_node, 3},   {lock_for_another, 8},
 };
 
 static void act(struct people *people)

@@ -5,6 +5,7 @@
 #include "checker.h"
 #include "network.h"
 #include "people.h"
+#include "plugin.h"
 #include "replica.h"
 #include "scheduler.h"
 #include "turnover.h"
@@ -42,6 +43,7 @@ struct world *world_new(const struct sim_options *options)
     api_model_options(world->api)->epoch_ms = EPOCH_MS;
     api_model_options(world->api)->events_max = 50;
     world->network = network_new(world);
+    world->plugins = plugins_new(world);
     world->people = people_new(world);
     world->scheduler = scheduler_new(world);
     world->turnover = turnover_new(world);
@@ -60,6 +62,7 @@ void world_free(struct world *world)
     scheduler_free(world->scheduler);
     turnover_free(world->turnover);
     people_free(world->people);
+    plugins_free(world->plugins);
     network_free(world->network);
     api_model_free(world->api);
     agenda_clear(&world->agenda);
@@ -108,6 +111,7 @@ static void step(struct world *world)
     if (api_model_version(world->api) != version) {
         network_on_change(world->network);
         scheduler_on_change(world->scheduler);
+        plugins_look(world->plugins);
     }
     checker_look(world->checker);
 }

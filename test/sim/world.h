@@ -56,6 +56,7 @@ struct network;
 struct replica;
 struct scheduler;
 struct people;
+struct plugins;
 struct turnover;
 struct checker;
 
@@ -74,6 +75,7 @@ struct world {
     struct replica *replicas[REPLICAS_MAX];
     struct scheduler *scheduler;
     struct people *people;
+    struct plugins *plugins;
     struct turnover *turnover;
     struct checker *checker;
 

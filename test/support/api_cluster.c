@@ -215,6 +215,7 @@ static void drop_written(struct api_object *pod)
         AUTO_FREE char *key = xstrdup(pod->annotations[i - 1].key);
 
         if (strcmp(key, "topofit.io/allocation") == 0 ||
+            strncmp(key, "hami.io/bind-", strlen("hami.io/bind-")) == 0 ||
             strncmp(key, "devices.topofit.io/", strlen("devices.topofit.io/")) == 0)
             api_object_annotate(pod, key, NULL);
     }

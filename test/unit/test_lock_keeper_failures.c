@@ -219,6 +219,20 @@ static void test_refused_binding__lets_the_next_replace_its_lock(void **state)
     expect_sent(story, "POST", "p2");
 }
 
+static void test_lock__of_the_same_pod_in_the_same_second_is_another_one(void **state)
+{
+    struct job_end *end;
+    AUTO(lock_story_free) struct lock_story *story = story_with_job(&end);
+
+    (void)state;
+    reply_node(story, "n1", 101, LOCK_OF("p1"));
+    expect_sent(story, "POST", "p1");
+    reply_refusal(story, 403);
+    want_bind(story, "p1", "n1");
+    expect_sent(story, "PATCH", "n1");
+    assert_contains(story->sent.body, "2025-08-06T05:51:43Z,default,p1\"");
+}
+
 static void test_release__goes_on_after_a_conflict(void **state)
 {
     struct job_end *end;
@@ -369,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_refused_binding__takes_our_lock_away_again),
         cmocka_unit_test(test_refused_binding__leaves_the_lock_of_another_alone),
         cmocka_unit_test(test_refused_binding__lets_the_next_replace_its_lock),
+        cmocka_unit_test(test_lock__of_the_same_pod_in_the_same_second_is_another_one),
         cmocka_unit_test(test_release__goes_on_after_a_conflict),
         cmocka_unit_test(test_release__leaves_a_lock_that_its_pod_needs_after_all),
         cmocka_unit_test(test_unclear_binding__keeps_its_lock_until_it_is_found_out),

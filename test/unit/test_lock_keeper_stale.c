@@ -270,6 +270,44 @@ static void test_binding_that_nobody_looks_after__keeps_its_lock_while_it_may_be
     assert_int_equal(lock_keeper_counters(story->keeper)->released, 0);
 }
 
+static void test_nobody_waits__for_a_lock_that_means_nothing_and_it_is_taken_away(void **state)
+{
+    AUTO(lock_story_free) struct lock_story *story = lock_story_new();
+
+    (void)state;
+    show_node(story, "n1", 100, OLD_LOCK);
+    assert_false(wait_sent(story, LOCK_IDLE_MS - 1));
+    assert_true(wait_sent(story, LOCK_OVER_MS + 6000));
+    assert_string_equal(story->sent.method, "GET");
+    reply_refusal(story, 404);
+    expect_sent(story, "PATCH", "n1");
+    assert_contains(story->sent.body, "\"resourceVersion\":\"100\"");
+    assert_contains(story->sent.body, "null");
+    reply_node(story, "n1", 101, NULL);
+    assert_false(wait_sent(story, 600000));
+    assert_int_equal(lock_keeper_lanes(story->keeper), 0);
+}
+
+static void test_nobody_waits__for_a_lock_in_use_and_it_stays(void **state)
+{
+    AUTO(lock_story_free) struct lock_story *story = lock_story_new();
+
+    (void)state;
+    show_pod(story, "holder", "n1", "allocating");
+    show_node(story, "n1", 100, OLD_LOCK);
+    assert_false(wait_sent(story, LOCK_TIMEOUT_MS - 1));
+}
+
+static void test_nobody_waits__and_who_does_not_lead_touches_nothing(void **state)
+{
+    AUTO(lock_story_free) struct lock_story *story = lock_story_new();
+
+    (void)state;
+    lock_keeper_permit(story->keeper, 0);
+    show_node(story, "n1", 100, OLD_LOCK);
+    assert_false(wait_sent(story, 2 * LOCK_TIMEOUT_MS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +323,9 @@ int main(void)
         cmocka_unit_test(test_lock__that_names_nobody_is_honoured_until_it_is_old),
         cmocka_unit_test(test_age__counts_anew_for_every_lock),
         cmocka_unit_test(test_binding_that_nobody_looks_after__keeps_its_lock_while_it_may_be_late),
+        cmocka_unit_test(test_nobody_waits__for_a_lock_that_means_nothing_and_it_is_taken_away),
+        cmocka_unit_test(test_nobody_waits__for_a_lock_in_use_and_it_stays),
+        cmocka_unit_test(test_nobody_waits__and_who_does_not_lead_touches_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,12 +66,19 @@ static bool is_in_doubt(const struct lane *lane, const struct shown_lock *shown)
            claim->owner->state == TURN_SETTLES && strcmp(claim->text, shown->text) == 0;
 }
 
-static bool is_ours_to_replace(const struct lane *lane, const struct shown_lock *shown,
-                               const struct turn *head)
+/*
+ * A lock that names the same pod is as good as ours, but not at once: it may be that of a pod of
+ * the same name before, and its plugin, which looks at names, be about to take it away.
+ */
+static bool is_ours_to_replace(const struct lock_keeper *keeper, const struct lane *lane,
+                               const struct shown_lock *shown, const struct turn *head)
 {
     if (lane->waste.state != CLAIM_NONE && strcmp(lane->waste.text, shown->text) == 0)
         return true;
-    return lock_names(shown->text, head->job->namespace, head->job->name);
+    if (is_in_doubt(lane, shown))
+        return strcmp(lane->claim.owner->job->uid, head->job->uid) == 0;
+    return keeper->now_ms >= shown->seen_ms + LOCK_OVER_MS &&
+           lock_names(shown->text, head->job->namespace, head->job->name);
 }
 
 /* When a lock that stands there unchanged means nothing any more, whoever holds it. */
@@ -312,7 +319,7 @@ static bool is_free(struct lock_keeper *keeper, struct lane *lane, const struct 
     struct shown_lock *shown = &lane->shown[head->job->lock];
 
     *wants_look = false;
-    if (shown->text == NULL || shown->is_free || is_ours_to_replace(lane, shown, head))
+    if (shown->text == NULL || shown->is_free || is_ours_to_replace(keeper, lane, shown, head))
         return true;
     if (is_in_doubt(lane, shown))
         return false;

@@ -33,6 +33,7 @@ struct place {
     char node[NAME_BYTES], uid[64];
     uint64_t since_ms; /* since the node is there */
     enum stage stage;
+    bool is_slow;
     char pod[NAME_BYTES], pod_uid[64];
     uint64_t number; /* of what is planned */
 };
@@ -187,10 +188,12 @@ static bool on_stage(void *ctx, uint64_t number);
 static void go_on(struct plugins *plugins, struct place *place, enum stage stage)
 {
     struct world *world = plugins->world;
-    uint64_t in_ms = world_fault(world, FAULT_SLOW_PLUGIN) ? chance_wait_ms(&world->chance, 30000)
-                                                           : chance_between(&world->chance, 1, 20);
+    bool is_slow = world_fault(world, FAULT_SLOW_PLUGIN);
+    uint64_t in_ms =
+        is_slow ? chance_wait_ms(&world->chance, 30000) : chance_between(&world->chance, 1, 20);
 
     place->stage = stage;
+    place->is_slow = is_slow;
     place->number = ++plugins->planned;
     world_plan(world, in_ms, on_stage, plugins, place->number);
 }
@@ -259,7 +262,7 @@ static bool on_stage(void *ctx, uint64_t number)
     pod = find_pod(plugins, place->pod, place->pod_uid);
     if (node == NULL || strcmp(node->uid, place->uid) != 0)
         rest(place);
-    else if (place->stage == RELEASES)
+    else if (place->stage == RELEASES && (pod != NULL || !place->is_slow))
         release(plugins, place, node);
     else if (pod == NULL || strcmp(pod->phase, "Pending") != 0)
         rest(place); /* and its lock stays */

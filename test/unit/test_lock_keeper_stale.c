@@ -136,7 +136,7 @@ test_holder__left_behind_by_a_topofit_that_was_killed_is_seen_through_at_once(vo
     expect_replaced(story);
 }
 
-static void test_holder__is_the_same_pod(void **state)
+static void test_holder__of_the_same_name_gets_a_while_to_have_its_lock_taken_away(void **state)
 {
     AUTO(lock_story_free) struct lock_story *story = lock_story_new();
 
@@ -144,7 +144,11 @@ static void test_holder__is_the_same_pod(void **state)
     show_node(story, "n1", 100, "2025-08-06T05:00:00Z,default,p1");
     show_pod(story, "p1", "", "");
     want_bind(story, "p1", "n1");
-    expect_replaced(story);
+    assert_false(wait_sent(story, LOCK_OVER_MS - 1));
+    assert_true(wait_sent(story, 300));
+    assert_string_equal(story->sent.method, "PATCH");
+    assert_contains(story->sent.body, "\"resourceVersion\":\"100\"");
+    assert_int_equal(lock_keeper_counters(story->keeper)->looks, 0);
 }
 
 static void test_holder__that_does_well_after_all_keeps_its_lock(void **state)
@@ -316,7 +320,7 @@ int main(void)
         cmocka_unit_test(test_holder__that_is_not_bound_may_be_about_to_be),
         cmocka_unit_test(
             test_holder__left_behind_by_a_topofit_that_was_killed_is_seen_through_at_once),
-        cmocka_unit_test(test_holder__is_the_same_pod),
+        cmocka_unit_test(test_holder__of_the_same_name_gets_a_while_to_have_its_lock_taken_away),
         cmocka_unit_test(test_holder__that_does_well_after_all_keeps_its_lock),
         cmocka_unit_test(test_look__says_nothing_of_a_lock_that_came_meanwhile),
         cmocka_unit_test(test_look__that_fails_is_made_again),

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+A stand-in for HAMi's device plugins and for the kubelets that call them.
+
+A kubelet admits the pods of its node one after the other, and asks the plugin for devices, container
+by container. It does not say for whom. The plugin reads the lock on its node, then the pod that the
+lock names; takes the first container of the pod's lists "to allocate" that has devices, and erases
+it there; and when nothing is left it says so in the pod's bind phase and takes the lock away.
+source: HAMi pkg/util, pkg/device-plugin/nvidiadevice/nvinternal/plugin/server.go (Allocate)
+"""
+
+import queue
+import threading
+
+import pods
+from kubeapi import NODES, PODS, ApiError, PodWatch
+
+LOCK = "hami.io/mutex.lock"
+PHASE = "hami.io/bind-phase"
+TIME = "hami.io/bind-time"
+VGPU_NODE = "hami.io/vgpu-node"
+TO_ALLOCATE = "devices-to-allocate"
+
+
+class Trouble:
+    """What may go wrong with a pod, each once. Overwrite what is to happen."""
+
+    def __init__(self, dies_at=None, fails=False, loses_answers=False, delay_s=None):
+        self.dies_at = dies_at              # "start", "phase": at this step, with the lock
+        self.fails = fails                  # it cannot hand out
+        self.loses_answers = loses_answers  # every write is made twice
+        self.delay_s = delay_s              # instead of the plugin's own
+
+
+class PluginError(Exception):
+    """Allocate fails: UnexpectedAdmissionError of the pod."""
+
+
+class Died(Exception):
+    """The plugin is gone in the middle, and comes back later."""
+
+
+def annotations(thing):
+    return thing["metadata"].get("annotations") or {}
+
+
+def parse_lock(text):
+    """(namespace, name); None for the old form without an owner."""
+    parts = text.split(",")
+    if len(parts) == 1:
+        return None
+    if len(parts) != 3:
+        raise PluginError("malformed lock annotation %r" % text)
+    return parts[1], parts[2]
+
+
+class HamiPlugin:
+    """
+    The plugins of some nodes. `delay_s` is what an Allocate takes; `trouble` is asked for each pod.
+
+    After stop(): `served` is [(node, pod the kubelet meant, pod the plugin found)], `failed` the
+    texts of Allocates that failed, `calls` how many requests were made.
+    """
+
+    def __init__(self, api, nodes, delay_s=0.02, trouble=lambda pod: Trouble()):
+        self.api = api
+        self.delay_s = delay_s
+        self.trouble = trouble
+        self.served, self.failed = [], []
+        self.calls = {"GET": 0, "PATCH": 0}
+        self.known = set()  # uids
+        self.guard = threading.Lock()
+        self.pause = threading.Event()
+        self.queues = {node: queue.Queue() for node in nodes}
+        self.kubelets = [threading.Thread(target=self.run_kubelet, args=(node,), daemon=True)
+                         for node in nodes]
+        for thread in self.kubelets:
+            thread.start()
+        self.watch = PodWatch(api, self.see)
+
+    def stop(self):
+        self.watch.stop()
+        for waiting in self.queues.values():
+            waiting.put(None)
+        for thread in self.kubelets:
+            thread.join(30)
+
+    # --- requests ---
+
+    def request(self, method, path, patch=None, twice=False):
+        with self.guard:
+            self.calls[method] += 1 + twice
+        for _ in range(1 + twice):
+            answer = self.api.merge(path, patch) if patch is not None else self.api.get(path)
+        return answer
+
+    def annotate(self, path, values, twice=False):
+        return self.request("PATCH", path, {"metadata": {"annotations": values}}, twice)
+
+    # --- the kubelet ---
+
+    def see(self, pod, _pods):
+        node = pod["spec"].get("nodeName")
+        uid = pod["metadata"]["uid"]
+        if node in self.queues and uid not in self.known and PHASE in annotations(pod) and \
+                pod["status"].get("phase") == "Pending":
+            self.known.add(uid)
+            self.queues[node].put(pod)
+
+    def run_kubelet(self, node):
+        while True:
+            pod = self.queues[node].get()
+            if pod is None:
+                return
+            try:
+                self.admit(node, pod)
+            except Died:
+                self.set_phase(pod, "Failed")
+            except (PluginError, ApiError) as error:
+                with self.guard:
+                    self.failed.append("%s: %s" % (pod["metadata"]["name"], error))
+                self.set_phase(pod, "Failed")
+
+    def admit(self, node, pod):
+        trouble = self.trouble(pod)
+        for name, limits in pods.asking(pod, "initContainers") + pods.asking(pod, "containers"):
+            del name
+            self.allocate(node, pod, int(limits[pods.COUNT]), trouble)
+
+    def set_phase(self, pod, phase):
+        try:
+            self.request("PATCH", "%s/%s/status" % (PODS, pod["metadata"]["name"]),
+                         {"status": {"phase": phase}})
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    # --- the plugin ---
+
+    def allocate(self, node, asked, count, trouble):
+        if trouble.dies_at == "start":
+            raise Died
+        found = self.find_pod(node)
+        with self.guard:
+            self.served.append((node, asked["metadata"]["name"], found["metadata"]["name"]))
+        self.pause.wait(self.delay_s if trouble.delay_s is None else trouble.delay_s)
+        if trouble.fails:
+            self.finish(node, found, "failed", trouble)
+            raise PluginError("cannot hand out")
+        rest = self.take_next(found, count)
+        if rest is not None:
+            self.annotate(self.path(found), rest, trouble.loses_answers)
+            if any("," in value for key, value in {**annotations(found), **rest}.items()
+                   if key.endswith(TO_ALLOCATE)):
+                return  # another container's turn comes
+        self.finish(node, found, "success", trouble)
+
+    @staticmethod
+    def path(pod):
+        return "/api/v1/namespaces/%s/pods/%s" % (pod["metadata"]["namespace"],
+                                                  pod["metadata"]["name"])
+
+    def find_pod(self, node):
+        """Whom the lock names; without a lock the first that may be meant."""
+        lock = annotations(self.request("GET", "%s/%s" % (NODES, node))).get(LOCK)
+        owner = parse_lock(lock) if lock else None
+        if owner:
+            return self.request("GET", "/api/v1/namespaces/%s/pods/%s" % owner)
+        for pod in self.request("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3D" + node)["items"]:
+            notes = annotations(pod)
+            if pod["status"]["phase"] == "Pending" and TIME in notes and \
+                    notes.get(PHASE) in ("allocating", "success") and notes.get(VGPU_NODE) == node:
+                return pod
+        raise PluginError("no binding pod found on node %s" % node)
+
+    @staticmethod
+    def take_next(pod, count):
+        """The annotations to write so that the next container's devices are gone; None: no lists."""
+        for key, value in sorted(annotations(pod).items()):
+            if not key.endswith(TO_ALLOCATE):
+                continue
+            slots = value.split(";")
+            for i, slot in enumerate(slots):
+                devices = [device for device in slot.split(":") if "," in device]
+                if not devices:
+                    continue
+                if len(devices) != count:
+                    raise PluginError("device number not matched")
+                return {key: ";".join(slots[:i] + [""] + slots[i + 1:])}
+        return None
+
+    def finish(self, node, pod, phase, trouble):
+        self.annotate(self.path(pod), {PHASE: phase}, trouble.loses_answers)
+        if trouble.dies_at == "phase":
+            return
+        end = ",%s,%s" % (pod["metadata"]["namespace"], pod["metadata"]["name"])
+        for _ in range(5):  # as it does, on a version of the node
+            state = self.request("GET", "%s/%s" % (NODES, node))
+            if not annotations(state).get(LOCK, "").endswith(end):
+                return
+            try:
+                self.request("PATCH", "%s/%s" % (NODES, node), {"metadata": {
+                    "annotations": {LOCK: None},
+                    "resourceVersion": state["metadata"]["resourceVersion"]}})
+                return
+            except ApiError as error:
+                if error.status != 409:
+                    raise

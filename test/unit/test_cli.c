@@ -375,7 +375,7 @@ static void test_cli_run__explain_says_what_is_wrong_with_its_files(void **state
 
     (void)state;
     assert_int_equal(no_pod.code, EXIT_BAD_INPUT);
-    assert_contains(no_pod.err, "no Pod");
+    assert_contains(no_pod.err, "no pod in it");
     assert_int_equal(broken.code, EXIT_BAD_INPUT);
     assert_contains(broken.err, "line");
     assert_int_equal(empty.code, EXIT_BAD_INPUT);

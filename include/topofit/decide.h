@@ -51,6 +51,12 @@ struct topology_rule decide_topology_rule(const struct decide_policy *policy,
 enum packing_policy decide_packing(const struct decide_policy *policy,
                                    const struct request *request);
 
+/* Are idle devices of a node chosen first: as the pod states it, or else as the policy says? */
+bool decide_spreads_devices(const struct decide_policy *policy, const struct request *request);
+
+/* Are idle devices of a node chosen first: as the pod states it, or else as the policy says? */
+bool decide_spreads_devices(const struct decide_policy *policy, const struct request *request);
+
 /*
  * Plan one pod on one node.
  *

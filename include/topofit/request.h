@@ -13,17 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "topofit/class_selection.h"
 #include "topofit/device_class.h"
 #include "topofit/isolation_mode.h"
 #include "topofit/packing_policy.h"
 #include "topofit/partition.h"
 #include "topofit/peers.h"
 #include "topofit/service.h"
+#include "topofit/word_list.h"
 
 #define REQUEST_CONTAINERS_MAX 64 /* containers of one pod that are looked at */
 #define REQUEST_ASKS_MAX 32       /* asks of one pod */
-#define WORD_LIST_MAX 1000        /* words of one list */
-#define WORD_BYTES_MAX 256        /* bytes of one word */
 
 /* When a container runs. source docs/concepts/requests.md#phases */
 enum container_kind {
@@ -80,33 +80,6 @@ struct topology_demand {
     enum topology_source source;
 };
 
-/* Words that a person listed, sorted without regard to ASCII case, each once. Zeroed: empty. */
-struct word_list {
-    char **items;
-    size_t count;
-};
-
-/*
- * Add a copy of a word; one that is there already is left out. return false when the list is full
- * or the word is longer than WORD_BYTES_MAX.
- */
-bool word_list_add(struct word_list *list, const char *word);
-
-struct word_list word_list_copy(const struct word_list *list);
-void word_list_clear(struct word_list *list);
-
-/* The same words, case included. */
-bool word_list_equal(const struct word_list *a, const struct word_list *b);
-
-/* Is the word in the list, case aside? */
-bool word_list_has(const struct word_list *list, const char *word);
-
-/* Has the text the words of one of the list's items? */
-bool word_list_describes(const struct word_list *list, const char *text);
-
-/* "a, b, c", cut to fit text[size]; "" for an empty list. */
-void word_list_join(const struct word_list *list, char *text, size_t size);
-
 struct request {
     struct container_request *containers; /* in pod order: init and sidecar first, then apps */
     size_t container_count;
@@ -120,6 +93,9 @@ struct request {
     struct word_list use_products, avoid_products; /* words of product names; the same */
     enum service service;                          /* for devices whose class matches services */
     enum application application;                  /* the same */
+    struct class_selections selections;            /* besides, of single classes */
+    bool has_device_order, devices_spread;         /* stated: idle devices first, or used ones */
+    bool wants_idle;                               /* devices that no other pod is on */
     char *problem; /* why the pod cannot be served as written, or NULL */
 };
 
@@ -140,6 +116,9 @@ void request_add_ask(struct request *request, const struct ask *ask);
 /* Note the first thing that could not be read; later ones are ignored. */
 void request_set_problem(struct request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Does it name single devices, to have them or not? */
+bool request_names_devices(const struct request *request);
 
 /* Does the pod concern us at all: an ask, or something asked that could not be read? */
 bool request_wants_devices(const struct request *request);

@@ -33,6 +33,12 @@ bool text_equal_nocase(const char *a, const char *b);
 bool text_has_words(const char *name, const char *words);
 
 /*
+ * The same, but for words with a star at an end: "*A10*", "A10*" and "*A10" ask for the text
+ * between the stars as any part of the name, case aside. Stars alone match everything.
+ */
+bool text_matches(const char *name, const char *words);
+
+/*
  * Split a comma list: `const char *at = list; while (text_next_item(&at, item, sizeof item)) ...`.
  * Blanks around items go away, empty items are skipped, and an item longer than the space is cut.
  */

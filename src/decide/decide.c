@@ -29,8 +29,10 @@ enum packing_policy decide_packing(const struct decide_policy *policy,
     return request->has_packing ? request->packing : policy->packing;
 }
 
-static bool spreads_devices(const struct decide_policy *policy, const struct request *request)
+bool decide_spreads_devices(const struct decide_policy *policy, const struct request *request)
 {
+    if (request->has_device_order)
+        return request->devices_spread;
     if (policy->device_order == DEVICES_AUTO || request->has_packing)
         return decide_packing(policy, request) == PACKING_SPREAD;
     return policy->device_order == DEVICES_SPREAD;
@@ -92,7 +94,7 @@ static void ask_question(const struct problem *problem, const struct plan *plan,
     const struct ask *wanted = &problem->request->asks[ask];
     device_mask reuse = draft_reusable(problem, plan, ask) & candidates;
     bool enough = mask_count(reuse) >= wanted->count;
-    bool spreads = spreads_devices(problem->policy, problem->request) &&
+    bool spreads = decide_spreads_devices(problem->policy, problem->request) &&
                    !ask_is_whole(problem->request, wanted);
 
     *out = (struct topology_question){
@@ -168,7 +170,7 @@ static device_mask place(const struct problem *problem, size_t ask, struct plan 
     fit = gpufit_candidates(&wanted, own, verdict);
     if (verdict->reason == REASON_OK) {
         packing_preferences(problem->node, problem->use,
-                            spreads_devices(problem->policy, problem->request), preference);
+                            decide_spreads_devices(problem->policy, problem->request), preference);
         ask_question(problem, plan, ask, fit.candidates, &question);
         question.preference = preference;
         set = problem->rule.mode == TOPOLOGY_OFF

@@ -19,19 +19,33 @@ static enum reason check_device_itself(const struct device *device, const struct
     return REASON_OK;
 }
 
-static enum reason check_selection(const struct device *device, const struct request *request)
+/* What the pod demands of all its devices, or of those of one class. */
+static enum reason check_lists(const struct device *device, const struct word_list *use_devices,
+                               const struct word_list *avoid_devices,
+                               const struct word_list *use_products,
+                               const struct word_list *avoid_products)
 {
     const char *product = device->product->chars;
 
-    if (request->use_devices.count > 0 && !word_list_has(&request->use_devices, device->id))
+    if (use_devices->count > 0 && !word_list_has(use_devices, device->id))
         return REASON_NOT_SELECTED;
-    if (word_list_has(&request->avoid_devices, device->id))
+    if (word_list_has(avoid_devices, device->id))
         return REASON_NOT_SELECTED;
-    if (request->use_products.count > 0 && !word_list_describes(&request->use_products, product))
+    if (use_products->count > 0 && !word_list_describes(use_products, product))
         return REASON_PRODUCT;
-    if (word_list_describes(&request->avoid_products, product))
-        return REASON_PRODUCT;
-    return REASON_OK;
+    return word_list_describes(avoid_products, product) ? REASON_PRODUCT : REASON_OK;
+}
+
+static enum reason check_selection(const struct device *device, const struct request *request)
+{
+    const struct class_selection *own = class_selections_find(&request->selections, device->class);
+    enum reason reason = check_lists(device, &request->use_devices, &request->avoid_devices,
+                                     &request->use_products, &request->avoid_products);
+
+    if (reason != REASON_OK || own == NULL)
+        return reason;
+    return check_lists(device, &own->use_devices, &own->avoid_devices, &own->use_products,
+                       &own->avoid_products);
 }
 
 /*
@@ -68,6 +82,8 @@ enum reason gpufit_room(const struct fit_question *question, unsigned position,
     uint64_t memory_mib = ask_memory_mib(question->request, question->ask, device->memory_mib);
     uint16_t cores = ask_cores(question->request, question->ask, device->cores);
 
+    if (question->request->wants_idle && in_use->slots > 0)
+        return REASON_EXCLUSIVE;
     if (in_use->memory_mib + mine->memory_mib > device->memory_mib - memory_mib)
         return REASON_MEMORY;
     if (in_use->cores + mine->cores > (uint32_t)(device->cores - cores))

@@ -72,7 +72,7 @@ static struct kind *kind_new(struct buf *steal_key, const struct request *reques
     kind->references = 1;
     kind->key = *steal_key;
     *steal_key = (struct buf){0};
-    kind->names_devices = request->use_devices.count > 0 || request->avoid_devices.count > 0;
+    kind->names_devices = request_names_devices(request);
     pthread_mutex_init(&kind->lock, NULL);
     kind->alike_slots = ALIKE_SLOTS_FIRST;
     kind->alikes = xcalloc(kind->alike_slots, sizeof *kind->alikes);

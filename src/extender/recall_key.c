@@ -7,7 +7,7 @@
 /* Who adds something there has to say here whether a decision depends on it. */
 _Static_assert(sizeof(struct ask) == 72, "an ask has something new");
 _Static_assert(sizeof(struct topology_demand) == 16, "a demand has something new");
-_Static_assert(sizeof(struct request) == 144, "a request has something new");
+_Static_assert(sizeof(struct request) == 168, "a request has something new");
 _Static_assert(sizeof(struct decide_policy) == 40, "the policy has something new");
 
 static void add_number(struct buf *out, uint64_t number)
@@ -52,6 +52,18 @@ static void add_words(struct buf *out, const struct word_list *list)
         buf_add(out, list->items[i], strlen(list->items[i]) + 1);
 }
 
+static void add_selections(struct buf *out, const struct class_selections *selections)
+{
+    add_number(out, selections->count);
+    for (size_t i = 0; i < selections->count; i++) {
+        add_number(out, (uintptr_t)selections->items[i].class);
+        add_words(out, &selections->items[i].use_devices);
+        add_words(out, &selections->items[i].avoid_devices);
+        add_words(out, &selections->items[i].use_products);
+        add_words(out, &selections->items[i].avoid_products);
+    }
+}
+
 bool recall_key_write(struct buf *out, const struct request *request,
                       const struct decide_policy *policy, bool helps)
 {
@@ -59,7 +71,6 @@ bool recall_key_write(struct buf *out, const struct request *request,
 
     add_rule(out, &rule);
     add_number(out, decide_packing(policy, request));
-    add_number(out, policy->device_order);
     add_number(out, helps);
     add_containers(out, request);
     add_number(out, request->ask_count);
@@ -72,5 +83,8 @@ bool recall_key_write(struct buf *out, const struct request *request,
     add_words(out, &request->avoid_devices);
     add_words(out, &request->use_products);
     add_words(out, &request->avoid_products);
+    add_selections(out, &request->selections);
+    add_number(out, request->wants_idle);
+    add_number(out, decide_spreads_devices(policy, request));
     return !out->overflowed;
 }

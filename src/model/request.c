@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define PROBLEM_MAX 512
 
@@ -18,102 +17,6 @@ bool container_runs_in(enum container_kind kind, size_t position, size_t phase)
     if (phase == PHASE_MAIN)
         return kind != CONTAINER_INIT;
     return position == phase || (kind == CONTAINER_SIDECAR && position < phase);
-}
-
-/* --- lists of words -------------------------------------------------------------------------- */
-
-/* Where a word is, or where it belongs; *found tells which. */
-static size_t find_word(const struct word_list *list, const char *word, bool *found)
-{
-    size_t low = 0, high = list->count;
-
-    *found = false;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcasecmp(list->items[middle], word);
-
-        if (order == 0) {
-            *found = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-bool word_list_add(struct word_list *list, const char *word)
-{
-    bool found;
-    size_t at = find_word(list, word, &found);
-
-    if (found)
-        return true;
-    if (list->count == WORD_LIST_MAX || strlen(word) > WORD_BYTES_MAX)
-        return false;
-    list->items = xreallocarray(list->items, list->count + 1, sizeof *list->items);
-    memmove(&list->items[at + 1], &list->items[at], (list->count - at) * sizeof *list->items);
-    list->items[at] = xstrdup(word);
-    list->count++;
-    return true;
-}
-
-bool word_list_has(const struct word_list *list, const char *word)
-{
-    bool found;
-
-    find_word(list, word, &found);
-    return found;
-}
-
-bool word_list_equal(const struct word_list *a, const struct word_list *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        if (strcmp(a->items[i], b->items[i]) != 0)
-            return false;
-    }
-    return true;
-}
-
-bool word_list_describes(const struct word_list *list, const char *text)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (text_has_words(text, list->items[i]))
-            return true;
-    }
-    return false;
-}
-
-void word_list_join(const struct word_list *list, char *text, size_t size)
-{
-    size_t length = 0;
-
-    if (size > 0)
-        text[0] = '\0';
-    for (size_t i = 0; i < list->count && length < size; i++)
-        length += (size_t)snprintf(text + length, size - length, "%s%s", i > 0 ? ", " : "",
-                                   list->items[i]);
-}
-
-void word_list_clear(struct word_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->items[i]);
-    free(list->items);
-    *list = (struct word_list){0};
-}
-
-struct word_list word_list_copy(const struct word_list *from)
-{
-    struct word_list to = {.items = xcalloc(from->count, sizeof *to.items), .count = from->count};
-
-    for (size_t i = 0; i < from->count; i++)
-        to.items[i] = xstrdup(from->items[i]);
-    return to;
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
@@ -133,6 +36,7 @@ void request_clear(struct request *request)
     word_list_clear(&request->avoid_devices);
     word_list_clear(&request->use_products);
     word_list_clear(&request->avoid_products);
+    class_selections_clear(&request->selections);
     free(request->problem);
     request_init(request);
 }
@@ -151,6 +55,7 @@ void request_copy(const struct request *from, struct request *out)
     out->avoid_devices = word_list_copy(&from->avoid_devices);
     out->use_products = word_list_copy(&from->use_products);
     out->avoid_products = word_list_copy(&from->avoid_products);
+    out->selections = class_selections_copy(&from->selections);
     out->problem = from->problem != NULL ? xstrdup(from->problem) : NULL;
 }
 
@@ -197,7 +102,10 @@ bool request_equal(const struct request *a, const struct request *b)
     return containers_equal(a, b) && asks_equal(a, b) &&
            demands_equal(&a->topology, &b->topology) && a->has_packing == b->has_packing &&
            a->packing == b->packing && a->isolation == b->isolation && a->service == b->service &&
-           a->application == b->application && word_list_equal(&a->use_devices, &b->use_devices) &&
+           a->application == b->application && a->has_device_order == b->has_device_order &&
+           a->devices_spread == b->devices_spread && a->wants_idle == b->wants_idle &&
+           class_selections_equal(&a->selections, &b->selections) &&
+           word_list_equal(&a->use_devices, &b->use_devices) &&
            word_list_equal(&a->avoid_devices, &b->avoid_devices) &&
            word_list_equal(&a->use_products, &b->use_products) &&
            word_list_equal(&a->avoid_products, &b->avoid_products) && strcmp(wrong_a, wrong_b) == 0;
@@ -232,6 +140,12 @@ void request_set_problem(struct request *request, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     request->problem = xstrdup(text);
+}
+
+bool request_names_devices(const struct request *request)
+{
+    return request->use_devices.count > 0 || request->avoid_devices.count > 0 ||
+           class_selections_name_devices(&request->selections);
 }
 
 bool request_wants_devices(const struct request *request)

@@ -60,6 +60,26 @@ bool text_has_words(const char *name, const char *words)
     return false;
 }
 
+static bool has_part(const char *name, const char *part, size_t length)
+{
+    for (; strlen(name) >= length; name++) {
+        if (strncasecmp(name, part, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool text_matches(const char *name, const char *words)
+{
+    size_t first = strspn(words, "*"), length = strlen(words);
+
+    if (first == 0 && (length == 0 || words[length - 1] != '*'))
+        return text_has_words(name, words);
+    while (length > first && words[length - 1] == '*')
+        length--;
+    return has_part(name, words + first, length - first);
+}
+
 bool text_next_item(const char **at, char *item, size_t size)
 {
     for (;;) {

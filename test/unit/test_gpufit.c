@@ -399,6 +399,44 @@ static void test_gpufit_candidates__what_the_pod_itself_takes_is_no_hope(void **
     assert_int_equal(verdict.reason, REASON_CONTAINERS);
 }
 
+static void test_gpufit_device__a_class_has_demands_of_its_own(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n", 2, 16384, 4);
+    AUTO(request_clear)
+    struct request request = request_of((struct wish){.count = 1, .mib = 1000});
+    struct node_use use = use_none(node);
+    const struct device_class other = test_class;
+    const struct fit_question question = {
+        .node = node, .use = &use, .request = &request, .ask = &request.asks[0]};
+
+    (void)state;
+    word_list_add(&class_selections_add(&request.selections, &other)->use_devices, "X-0");
+    assert_int_equal(gpufit_device(&question, 0, NULL), REASON_OK);
+    word_list_add(&class_selections_add(&request.selections, &test_class)->use_devices, "GPU-1");
+    assert_int_equal(gpufit_device(&question, 0, NULL), REASON_NOT_SELECTED);
+    assert_int_equal(gpufit_device(&question, 1, NULL), REASON_OK);
+    word_list_add(&class_selections_add(&request.selections, &test_class)->avoid_products, "*");
+    assert_int_equal(gpufit_device(&question, 1, NULL), REASON_PRODUCT);
+}
+
+static void test_gpufit_device__who_wants_idle_devices_joins_nobody(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n", 2, 16384, 4);
+    AUTO(request_clear)
+    struct request request = request_of((struct wish){.count = 1, .mib = 1000});
+    struct node_use use = use_none(node);
+    const struct fit_question question = {
+        .node = node, .use = &use, .request = &request, .ask = &request.asks[0]};
+    struct own_use own = {.slots = 1, .memory_mib = 1000};
+
+    (void)state;
+    request.wants_idle = true;
+    use_take(&use, node, 0, 1000, 0, ISOLATION_SOFT);
+    assert_int_equal(gpufit_device(&question, 0, NULL), REASON_EXCLUSIVE);
+    assert_int_equal(gpufit_device(&question, 1, NULL), REASON_OK);
+    assert_int_equal(gpufit_device(&question, 1, &own), REASON_OK); /* its own container is there */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +451,8 @@ int main(void)
         cmocka_unit_test(test_gpufit_candidates__leaves_room_for_devices_nobody_can_name),
         cmocka_unit_test(test_gpufit_candidates__no_inventory_and_no_device_of_the_class),
         cmocka_unit_test(test_gpufit_candidates__what_the_pod_itself_takes_is_no_hope),
+        cmocka_unit_test(test_gpufit_device__a_class_has_demands_of_its_own),
+        cmocka_unit_test(test_gpufit_device__who_wants_idle_devices_joins_nobody),
     };
 
     return cmocka_run_group_tests_name("gpufit", tests, NULL, NULL);

@@ -43,6 +43,29 @@ static void test_text_has_words__f08_compares_whole_words(void **state)
         assert_int_equal(text_has_words(cases[i].name, cases[i].words), cases[i].want);
 }
 
+static void test_text_matches__stars_ask_for_a_part_of_the_name(void **state)
+{
+    static const struct {
+        const char *name, *words;
+        bool want;
+    } cases[] = {
+        {"NVIDIA A100-SXM4-80GB", "A10", false},
+        {"NVIDIA A100-SXM4-80GB", "*A10*", true},
+        {"NVIDIA A100-SXM4-80GB", "a10*", true},
+        {"NVIDIA A100-SXM4-80GB", "*80gb", true},
+        {"NVIDIA A100-SXM4-80GB", "*H20*", false},
+        {"NVIDIA A10", "*A10*", true},
+        {"NVIDIA A10", "*", true},
+        {"", "*A*", false},
+        {"NVIDIA A10", "", false},
+        {"A", "*AA*", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_int_equal(text_matches(cases[i].name, cases[i].words), cases[i].want);
+}
+
 static void test_text_next_item__splits_trims_and_skips(void **state)
 {
     static const struct {
@@ -96,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_new__is_shared_until_the_last_reference_goes),
         cmocka_unit_test(test_text_has_words__f08_compares_whole_words),
+        cmocka_unit_test(test_text_matches__stars_ask_for_a_part_of_the_name),
         cmocka_unit_test(test_text_next_item__splits_trims_and_skips),
         cmocka_unit_test(test_text_equal_nocase__ignores_case_alone),
         cmocka_unit_test(test_text_distance__counts_edits_up_to_the_limit),

@@ -105,6 +105,7 @@ struct device_class {
     char *free_value;      /* no templates. NULL: there is no such mode */
 
     struct hami_class hami;
+    struct class_divisions hami_geometries; /* of devices that do not list their own partitions */
     struct set_rules sets;
     struct class_divisions divisions;
 };

@@ -4,19 +4,29 @@
  *
  * Each dialect reads kube_objects into the model and writes the model back as annotations. A new
  * system is a new file with one struct dialect and a row in the table; the rest of the program
- * does not learn its keys. Today: native (topofit.io). No I/O, no state.
+ * does not learn its keys. Today: native (topofit.io) and hami (hami.io and its vendors). No I/O,
+ * no state.
  */
 #ifndef TOPOFIT_DIALECT_H
 #define TOPOFIT_DIALECT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "topofit/device_class.h"
 #include "topofit/error.h"
 #include "topofit/kube_object.h"
 #include "topofit/node.h"
 #include "topofit/pod.h"
+
+/* A placement that is about to be written to its pod. All borrowed. */
+struct dialect_placement {
+    const struct allocation *allocation;
+    const struct node *node;       /* of the allocation; NULL when it is not known any more */
+    const struct request *request; /* of the pod */
+    uint64_t unix_ms;              /* now */
+};
 
 struct dialect {
     const char *name;
@@ -34,23 +44,24 @@ struct dialect {
     void (*read_demands)(const struct kube_pod *kube, struct request *request);
 
     /*
-     * Read the record of what a pod was given.
+     * Read the record of what a pod was given. request: of the same pod.
      * return  1 read, 0 no record of this dialect, negative unreadable (err says where).
      */
-    int (*read_record)(const struct kube_pod *kube, struct allocation *out, struct error *err);
+    int (*read_record)(const struct kube_pod *kube, const struct class_table *classes,
+                       const struct request *request, struct allocation *out, struct error *err);
 
     /* Annotation that holds the record, or NULL when this dialect does not write. */
     const char *record_key;
 
-    /* Write the record as annotations of the Binding. */
-    void (*write_record)(const struct allocation *allocation, struct kube_pairs *annotations);
+    /* Write the record as annotations of the Binding, where the node's plugins want it so. */
+    void (*write_record)(const struct dialect_placement *placement, struct kube_pairs *annotations);
 };
 
 /* The dialects in the order in which they are asked. */
 extern const struct dialect *const dialects[];
 extern const size_t dialect_count;
 
-extern const struct dialect dialect_native;
+extern const struct dialect dialect_native, dialect_hami;
 
 /* Model objects from kube objects, asking all dialects. One reference for the caller. */
 struct node *dialect_node(const struct kube_node *kube, const struct class_table *classes);
@@ -59,8 +70,12 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
 /* Has its node's agent given a pod its devices, or failed to? See struct pod. */
 bool dialect_is_handed_out(const struct kube_pod *kube);
 
-/* Read a pod's record from its annotations into the model, asking all dialects. */
-void dialect_read_record(const struct kube_pod *kube, struct pod *pod);
+/*
+ * Read a pod's record from its annotations into the model, asking all dialects: the first that has
+ * one counts. The pod's request is there already.
+ */
+void dialect_read_record(const struct kube_pod *kube, const struct class_table *classes,
+                         struct pod *pod);
 
 /* The request of a pod: amounts by class, demands by dialect. out is initialised here. */
 void dialect_request(const struct kube_pod *kube, const struct class_table *classes,
@@ -69,7 +84,8 @@ void dialect_request(const struct kube_pod *kube, const struct class_table *clas
 /* The annotation that tells one allocation of a pod from another. Static storage. */
 const char *dialect_record_key(void);
 
-/* The annotations that record an allocation, from all dialects that write. */
-void dialect_write_record(const struct allocation *allocation, struct kube_pairs *annotations);
+/* The annotations that record a placement, from all dialects that write. */
+void dialect_write_record(const struct dialect_placement *placement,
+                          struct kube_pairs *annotations);
 
 #endif

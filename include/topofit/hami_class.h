@@ -43,6 +43,7 @@ enum hami_lock {
 
 /* What else a plugin reads of a pod. `ids` and `indexes` are comma lists over all containers. */
 #define HAMI_VALUES(X) \
+    X(NONE, "none") /* nothing: takes an extra key of a class away */ \
     X(NODE, "node") \
     X(TIME_S, "seconds")      /* of the Binding, unix time */ \
     X(TIME_NS, "nanoseconds") /* the same */ \
@@ -108,6 +109,7 @@ struct hami_class {
     struct hami_keys use_types, avoid_types, use_ids, avoid_ids;
     char *numa_bind_key;
     char *mode_key;
+    char *service_key, *application_key;
     struct hami_extras extras;
     struct hami_capacity capacity;
 };

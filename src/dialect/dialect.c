@@ -3,6 +3,7 @@
 #include "topofit/dialect.h"
 
 #include "amounts.h"
+#include "cordon.h"
 #include "host_reading.h"
 #include "topofit/mem.h"
 #include "topofit/node_lock.h"
@@ -11,7 +12,7 @@
 
 #define ANNOTATIONS_BYTES_MAX (64 * 1024) /* of a pod before; the record may take 188 KiB more */
 
-const struct dialect *const dialects[] = {&dialect_native};
+const struct dialect *const dialects[] = {&dialect_native, &dialect_hami};
 const size_t dialect_count = ARRAY_LEN(dialects);
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -42,6 +43,7 @@ struct node *dialect_node(const struct kube_node *kube, const struct class_table
     /* The first inventory counts: the same devices told twice would be given out twice. */
     for (size_t i = 0; i < dialect_count && !node->has_inventory; i++)
         node->has_inventory = dialects[i]->read_node(kube, classes, node);
+    cordon_read(kube, node);
     return node;
 }
 
@@ -93,12 +95,13 @@ void dialect_request(const struct kube_pod *kube, const struct class_table *clas
         dialects[i]->read_demands(kube, out);
 }
 
-void dialect_read_record(const struct kube_pod *kube, struct pod *pod)
+void dialect_read_record(const struct kube_pod *kube, const struct class_table *classes,
+                         struct pod *pod)
 {
     for (size_t i = 0; i < dialect_count && !pod->has_record; i++) {
         struct allocation record;
         struct error err = {0};
-        int result = dialects[i]->read_record(kube, &record, &err);
+        int result = dialects[i]->read_record(kube, classes, &pod->request, &record, &err);
 
         if (result > 0) {
             allocation_clear(&pod->record);
@@ -127,7 +130,7 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
         pod->nominated = xstrdup(kube->nominated_node);
     pod->init_done = read_init_done(kube);
     dialect_request(kube, classes, &pod->request);
-    dialect_read_record(kube, pod);
+    dialect_read_record(kube, classes, pod);
     return pod;
 }
 
@@ -136,10 +139,10 @@ const char *dialect_record_key(void)
     return dialect_native.record_key;
 }
 
-void dialect_write_record(const struct allocation *allocation, struct kube_pairs *annotations)
+void dialect_write_record(const struct dialect_placement *placement, struct kube_pairs *annotations)
 {
     for (size_t i = 0; i < dialect_count; i++) {
         if (dialects[i]->write_record != NULL)
-            dialects[i]->write_record(allocation, annotations);
+            dialects[i]->write_record(placement, annotations);
     }
 }

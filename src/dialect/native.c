@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* native - topofit's own annotations (domain topofit.io). docs/reference/annotations.md */
+#include "cordon.h"
+#include "demand.h"
 #include "native_node.h"
 #include "native_record.h"
 #include "native_topology.h"
@@ -10,19 +12,6 @@
 #include <string.h>
 
 /* --- demands of pods ------------------------------------------------------------------------- */
-
-struct word {
-    const char *text;
-    int value;
-};
-
-/* An annotation whose value is one of a few words. */
-struct choice {
-    const char *key;
-    const char *expected;
-    struct word words[5];
-    void (*set)(struct request *request, int value);
-};
 
 static void set_mode(struct request *request, int value)
 {
@@ -63,7 +52,7 @@ static void set_packing(struct request *request, int value)
     request->packing = (enum packing_policy)value;
 }
 
-static const struct choice choices[] = {
+static const struct demand_choice choices[] = {
     {"topofit.io/topology",
      "hard, soft or off",
      {{"hard", TOPOLOGY_HARD}, {"soft", TOPOLOGY_SOFT}, {"off", TOPOLOGY_OFF}},
@@ -103,18 +92,6 @@ static const struct choice choices[] = {
      set_packing},
 };
 
-static void read_choice(const struct choice *choice, const char *value, struct request *request)
-{
-    for (size_t i = 0; choice->words[i].text != NULL; i++) {
-        if (text_equal_nocase(choice->words[i].text, value)) {
-            choice->set(request, choice->words[i].value);
-            return;
-        }
-    }
-    request_set_problem(request, "annotation %s is \"%.60s\": expected %s", choice->key, value,
-                        choice->expected);
-}
-
 /* An annotation that lists words. One of nothing but commas is as if it were not there. */
 struct list {
     const char *key;
@@ -130,20 +107,7 @@ static const struct list lists[] = {
 
 static void read_list(const struct list *list, const char *value, struct request *request)
 {
-    struct word_list *words = (struct word_list *)((char *)request + list->offset);
-    char item[WORD_BYTES_MAX + 2]; /* one byte more than allowed, to see what is too long */
-
-    while (text_next_item(&value, item, sizeof item)) {
-        if (word_list_add(words, item))
-            continue;
-        if (strlen(item) > WORD_BYTES_MAX)
-            request_set_problem(request, "annotation %s: \"%.60s...\" is longer than %d bytes",
-                                list->key, item, WORD_BYTES_MAX);
-        else
-            request_set_problem(request, "annotation %s lists more than %d items", list->key,
-                                WORD_LIST_MAX);
-        return;
-    }
+    demand_words(list->key, value, (struct word_list *)((char *)request + list->offset), request);
 }
 
 static void read_demands(const struct kube_pod *kube, struct request *request)
@@ -152,7 +116,7 @@ static void read_demands(const struct kube_pod *kube, struct request *request)
         const char *value = kube_pairs_get(&kube->meta.annotations, choices[i].key);
 
         if (value != NULL)
-            read_choice(&choices[i], value, request);
+            demand_choose(&choices[i], value, request);
     }
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         const char *value = kube_pairs_get(&kube->meta.annotations, lists[i].key);

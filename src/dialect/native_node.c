@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* native_node - topofit.io/inventory, topology and cordoned-devices on nodes. */
+/* native_node - topofit.io/inventory and topology on nodes. */
 #include "native_node.h"
 
+#include "device_id.h"
 #include "native_partitions.h"
 #include "native_topology.h"
 #include "topofit/mem.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ID_MAX 128
 #define PRODUCT_MAX 256
 #define MEMORY_MIB_MAX (1LL << 40)
 #define CORES_MAX 10000
@@ -65,7 +65,7 @@ static const char *read_string(struct entry *entry, const char *key, size_t max)
 
 static const struct device_class *read_class(struct entry *entry, const struct class_table *classes)
 {
-    const char *name = read_string(entry, "class", ID_MAX);
+    const char *name = read_string(entry, "class", DEVICE_ID_BYTES_MAX);
     const struct device_class *class = class_find(classes, name[0] != '\0' ? name : "nvidia");
 
     if (class == NULL)
@@ -84,7 +84,7 @@ static bool read_healthy(struct entry *entry)
 
 static enum service read_service(struct entry *entry)
 {
-    const char *name = read_string(entry, "service", ID_MAX);
+    const char *name = read_string(entry, "service", DEVICE_ID_BYTES_MAX);
     enum service service = SERVICE_ANY;
 
     if (name[0] != '\0' && !service_parse(name, &service))
@@ -103,20 +103,6 @@ static struct partition_table *read_partitions(struct entry *entry,
     if (fault != NULL)
         fail(entry, "partitions", fault);
     return table;
-}
-
-/* What comma lists and environment variables can carry; "all" and the like have meanings there. */
-static bool is_device_id(const char *id)
-{
-    static const char *const taken[] = {"all", "none", "void"};
-    size_t length =
-        strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/-");
-
-    for (size_t i = 0; i < ARRAY_LEN(taken); i++) {
-        if (text_equal_nocase(id, taken[i]))
-            return false;
-    }
-    return length > 0 && id[length] == '\0';
 }
 
 static bool has_index(const struct node *node, unsigned index)
@@ -157,9 +143,9 @@ static void note_unknown_keys(struct entry *entry)
 
 static void read_device(struct entry *entry, const struct class_table *classes)
 {
-    const char *id = read_string(entry, "id", ID_MAX);
+    const char *id = read_string(entry, "id", DEVICE_ID_BYTES_MAX);
     const char *product = read_string(entry, "product", PRODUCT_MAX);
-    const char *bus_id = read_string(entry, "busId", ID_MAX);
+    const char *bus_id = read_string(entry, "busId", DEVICE_ID_BYTES_MAX);
     const struct device_class *class = read_class(entry, classes);
     struct device fields = {
         .index = (unsigned)read_number(entry, "index", 0, INDEX_MAX, (long long)entry->number),
@@ -175,7 +161,7 @@ static void read_device(struct entry *entry, const struct class_table *classes)
     struct partition_table *partitions = read_partitions(entry, class);
     struct device *device;
 
-    if (!is_device_id(id) || node_find_device(entry->node, id) >= 0)
+    if (!device_id_ok(id) || node_find_device(entry->node, id) >= 0)
         fail(entry, "id", "unique, of letters, digits and . _ : / -");
     if (has_index(entry->node, fields.index))
         fail(entry, "index", "unique");
@@ -236,22 +222,6 @@ static bool read_inventory(const char *text, const struct class_table *classes, 
     return true;
 }
 
-static void read_cordoned(const char *list, struct node *node)
-{
-    char id[ID_MAX + 1];
-
-    while (text_next_item(&list, id, sizeof id)) {
-        bool found = false;
-
-        for (unsigned i = 0; i < node->device_count; i++) {
-            if (text_equal_nocase(node->devices[i].id, id))
-                found = node->devices[i].cordoned = true;
-        }
-        if (!found)
-            node_note_problem(node, KEY_CORDONED ": there is no device %s", id);
-    }
-}
-
 /* Who hands out what the inventory lists. */
 static void read_plugin(const char *word, struct node *node)
 {
@@ -265,14 +235,11 @@ bool native_read_node(const struct kube_node *kube, const struct class_table *cl
                       struct node *node)
 {
     const char *inventory = kube_pairs_get(&kube->meta.annotations, KEY_INVENTORY);
-    const char *cordoned = kube_pairs_get(&kube->meta.annotations, KEY_CORDONED);
     const char *topology = kube_pairs_get(&kube->meta.annotations, KEY_TOPOLOGY);
     const char *plugin = kube_pairs_get(&kube->meta.annotations, KEY_PLUGIN);
 
     if (inventory == NULL || !read_inventory(inventory, classes, node))
         return false;
-    if (cordoned != NULL)
-        read_cordoned(cordoned, node);
     if (plugin != NULL)
         read_plugin(plugin, node);
     native_read_topology(topology, node);

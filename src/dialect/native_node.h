@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * native_node - topofit.io/inventory, topology and cordoned-devices on nodes. For native.c only.
+ * native_node - topofit.io/inventory and topology on nodes. For native.c only.
  */
 #ifndef TOPOFIT_NATIVE_NODE_H
 #define TOPOFIT_NATIVE_NODE_H
@@ -9,7 +9,6 @@
 #include "topofit/node.h"
 
 #define KEY_INVENTORY "topofit.io/inventory"
-#define KEY_CORDONED "topofit.io/cordoned-devices"
 #define KEY_PLUGIN "topofit.io/device-plugin"
 
 /* As struct dialect's read_node. */

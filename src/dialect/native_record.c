@@ -172,13 +172,15 @@ static int read_record(const json_t *root, struct allocation *out, struct error 
     return read_containers(root, out, err);
 }
 
-int native_read_record(const struct kube_pod *kube, struct allocation *out, struct error *err)
+int native_read_record(const struct kube_pod *kube, const struct class_table *classes,
+                       const struct request *request, struct allocation *out, struct error *err)
 {
     const char *text = kube_pairs_get(&kube->meta.annotations, KEY_ALLOCATION);
     AUTO(allocation_clear) struct allocation record = {0};
     json_auto_t *root = NULL;
     json_error_t where;
 
+    (void)classes, (void)request;
     if (text == NULL)
         return 0;
     root = json_loads(text, JSON_REJECT_DUPLICATES, &where);
@@ -242,8 +244,9 @@ static void write_plain_list(const struct allocated_container *container,
     kube_pairs_add(annotations, key, buf_text(&list));
 }
 
-void native_write_record(const struct allocation *allocation, struct kube_pairs *annotations)
+void native_write_record(const struct dialect_placement *placement, struct kube_pairs *annotations)
 {
+    const struct allocation *allocation = placement->allocation;
     AUTO(buf_clear) struct buf out = buf_with_max(RECORD_BYTES_MAX * 4);
 
     buf_addf(&out, "{\"version\":%d,\"node\":", RECORD_VERSION);

@@ -6,15 +6,14 @@
 #ifndef TOPOFIT_NATIVE_RECORD_H
 #define TOPOFIT_NATIVE_RECORD_H
 
-#include "topofit/error.h"
-#include "topofit/grant.h"
-#include "topofit/kube_object.h"
+#include "topofit/dialect.h"
 
 #define KEY_ALLOCATION "topofit.io/allocation"
 #define KEY_DEVICES_PREFIX "devices.topofit.io/"
 
 /* As struct dialect's read_record and write_record. */
-int native_read_record(const struct kube_pod *kube, struct allocation *out, struct error *err);
-void native_write_record(const struct allocation *allocation, struct kube_pairs *annotations);
+int native_read_record(const struct kube_pod *kube, const struct class_table *classes,
+                       const struct request *request, struct allocation *out, struct error *err);
+void native_write_record(const struct dialect_placement *placement, struct kube_pairs *annotations);
 
 #endif

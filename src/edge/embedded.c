@@ -130,6 +130,7 @@ static void bind_pod(struct embedded_port *port, const struct bind_job *job)
     AUTO(pod_unref_pointer)
     struct pod *known = cluster_find_pod(port->cluster, job->namespace, job->name);
     AUTO(kube_pod_clear) struct kube_pod record = {0};
+    static const struct class_table no_classes; /* our own record needs none */
     struct pod *bound;
 
     /* A pod that only the scheduler has shown us lives in the ledger alone. */
@@ -140,7 +141,7 @@ static void bind_pod(struct embedded_port *port, const struct bind_job *job)
         kube_pairs_add(&record.meta.annotations, job->annotations[i].key,
                        job->annotations[i].value);
     bound = pod_bound(known, job->node);
-    dialect_read_record(&record, bound);
+    dialect_read_record(&record, &no_classes, bound);
     cluster_put_pod(port->cluster, bound);
 }
 

@@ -20,8 +20,9 @@ struct binding {
     struct extender_binding_args args;
     struct pod *pod;
     uint64_t deadline_ms;
-    uint64_t term;  /* of our lead, from before anything was booked */
-    uint64_t token; /* names the Binding to the cluster; 0 for a pod without devices */
+    uint64_t unix_ms; /* when we were asked */
+    uint64_t term;    /* of our lead, from before anything was booked */
+    uint64_t token;   /* names the Binding to the cluster; 0 for a pod without devices */
     extender_on_bound done;
     void *ctx;
 };
@@ -150,12 +151,18 @@ static const char *check_args(struct binding *binding, struct error *err)
  * Write the record into the job. return false when it is too big: dialect_request() lets no pod
  * through that needs so much, but names from outside may be odd.
  */
-static bool add_record(struct bind_job *job, const struct allocation *allocation)
+static bool add_record(const struct binding *binding, const struct allocation *allocation,
+                       struct bind_job *job)
 {
+    AUTO(snapshot_unref_pointer)
+    struct snapshot *snapshot = cluster_snapshot(binding->extender.cluster);
+    const struct node_state *state = snapshot_find(snapshot, binding->args.node);
+    const struct dialect_placement placement = {allocation, state != NULL ? state->node : NULL,
+                                                &binding->pod->request, binding->unix_ms};
     struct kube_pairs annotations = {0};
     size_t bytes = 0;
 
-    dialect_write_record(allocation, &annotations);
+    dialect_write_record(&placement, &annotations);
     for (size_t i = 0; i < annotations.count; i++) {
         bytes += strlen(annotations.items[i].key) + strlen(annotations.items[i].value);
         bind_job_add_annotation(job, annotations.items[i].key, annotations.items[i].value);
@@ -203,7 +210,7 @@ static void submit(struct binding *binding, const struct allocation *allocation)
     if (allocation != NULL) {
         job->record_key = dialect_record_key();
         job->lock = lock_for(binding);
-        if (!add_record(job, allocation))
+        if (!add_record(binding, allocation, job))
             error_set(&err, ERR_LIMIT, "the record of the pod's devices is too big");
     }
     if (err.code == ERR_NONE && port->submit(port->ctx, job, &err) == 0)
@@ -316,6 +323,7 @@ int extender_bind(struct extender *extender, const char *bytes, size_t length, s
     *binding = (struct binding){.extender = *extender,
                                 .args = args,
                                 .deadline_ms = now.monotonic_ms + extender->options.bind_timeout_ms,
+                                .unix_ms = now.unix_ms,
                                 .done = done,
                                 .ctx = ctx};
     trouble = check_args(binding, &trouble_text);

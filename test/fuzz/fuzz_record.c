@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct class_table no_classes;
+static const struct request no_request;
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static void check_round_trip(const struct allocation *record)
@@ -20,8 +23,8 @@ static void check_round_trip(const struct allocation *record)
     struct error err = {0};
 
     kube_pod_init(&kube);
-    dialect_write_record(record, &kube.meta.annotations);
-    if (dialect_native.read_record(&kube, &again, &err) != 1)
+    dialect_write_record(&(struct dialect_placement){.allocation = record}, &kube.meta.annotations);
+    if (dialect_native.read_record(&kube, &no_classes, &no_request, &again, &err) != 1)
         abort();
     assert(allocation_equal(record, &again) && record->tier == again.tier);
 }
@@ -49,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
     kube_pod_init(&kube);
     kube_pairs_add(&kube.meta.annotations, dialect_record_key(), text);
-    result = dialect_native.read_record(&kube, &record, &err);
+    result = dialect_native.read_record(&kube, &no_classes, &no_request, &record, &err);
     assert((result < 0) == (err.code != ERR_NONE));
     if (result == 1) {
         check_round_trip(&record);

@@ -223,7 +223,8 @@ static void test_dialect_write_record__writes_what_is_read_back(void **state)
     allocation_add_container(&record, "main", CONTAINER_APP);
     record_line(&record, "GPU-a", 1, 2, ISOLATION_HARD);
     kube_pod_init(&kube);
-    dialect_write_record(&record, &kube.meta.annotations);
+    dialect_write_record(&(struct dialect_placement){.allocation = &record},
+                         &kube.meta.annotations);
     assert_non_null(kube_pairs_get(&kube.meta.annotations, dialect_record_key()));
     pod = dialect_pod(&kube, &test_classes);
     assert_true(pod->has_record);

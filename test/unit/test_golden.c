@@ -246,7 +246,8 @@ static void add_verb(const char *verb, const char *name)
     AUTO_FREE char *folder = xasprintf("%s/%s", TEST_GOLDEN, name);
 
     (void)verb;
-    walk(folder, name, add_case);
+    if (strcmp(name, "hami") != 0) /* no calls: test_hami_golden */
+        walk(folder, name, add_case);
 }
 
 int main(void)

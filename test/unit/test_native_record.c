@@ -15,6 +15,9 @@
 #define CONTAINER(devices) "{\"name\":\"main\",\"kind\":\"app\",\"devices\":[" devices "]}"
 #define DEVICE "{\"id\":\"GPU-a\",\"memoryMiB\":4096,\"cores\":30,\"slots\":1,\"mode\":\"soft\"}"
 
+static const struct class_table no_classes;
+static const struct request no_request;
+
 static int read_record(const char *text, struct allocation *out, struct error *err)
 {
     AUTO(kube_pod_clear) struct kube_pod pod;
@@ -22,7 +25,7 @@ static int read_record(const char *text, struct allocation *out, struct error *e
     kube_pod_init(&pod);
     if (text != NULL)
         kube_pod_annotate(&pod, KEY, text);
-    return dialect_native.read_record(&pod, out, err);
+    return dialect_native.read_record(&pod, &no_classes, &no_request, out, err);
 }
 
 static void test_read_record__reads_every_member(void **state)
@@ -152,7 +155,7 @@ static void test_write_record__writes_the_record_and_a_plain_list_per_container(
     allocation_add_container(&record, "main", CONTAINER_APP);
     record_line(&record, "GPU-a", 4096, 30, ISOLATION_SOFT);
     record_line(&record, "GPU-b", 4096, 30, ISOLATION_SOFT);
-    dialect_native.write_record(&record, &pairs);
+    dialect_native.write_record(&(struct dialect_placement){.allocation = &record}, &pairs);
     assert_int_equal(pairs.count, 2);
     assert_string_equal(
         kube_pairs_get(&pairs, KEY),
@@ -200,8 +203,9 @@ static void test_write_record__is_read_back_as_it_was(void **state)
 
         fill_at_random(&chance, &record);
         kube_pod_init(&pod);
-        dialect_native.write_record(&record, &pod.meta.annotations);
-        assert_ok(dialect_native.read_record(&pod, &again, &err), &err);
+        dialect_native.write_record(&(struct dialect_placement){.allocation = &record},
+                                    &pod.meta.annotations);
+        assert_ok(dialect_native.read_record(&pod, &no_classes, &no_request, &again, &err), &err);
         assert_true(allocation_equal(&record, &again));
         assert_int_equal(record.tier, again.tier);
         assert_int_equal(record.degraded, again.degraded);

@@ -41,6 +41,7 @@ struct topology_question {
     device_mask candidates; /* devices that could serve */
     device_mask required;   /* subset of candidates that must be in the set (usually 0) */
     device_mask idle;       /* devices that nobody uses: only these can form groups later */
+    device_mask within;     /* the set lies in it; 0 = anywhere among the candidates */
     unsigned count;         /* devices wanted, at least 1 */
     /*
      * [graph->n] packing preference, higher is better; compared as a sum over the set, and NULL
@@ -92,6 +93,23 @@ void gputopo_memo_free(struct gputopo_memo *memo);
  */
 void gputopo_choose(const struct topology_question *question, const struct topology_rule *rule,
                     struct gputopo_memo *memo, struct topology_choice *out);
+
+/* Where a set may lie. */
+struct topology_place {
+    device_mask within;   /* candidates; a mask of `count` devices is one set */
+    device_mask required; /* of them, that must be in the set */
+};
+
+/*
+ * The best set of those that lie within one of several places: the order is the same, and what is
+ * left is judged over all candidates.
+ *
+ * places  [count], at least 1; question->within is not looked at.
+ */
+void gputopo_choose_among(const struct topology_question *question,
+                          const struct topology_place *places, unsigned count,
+                          const struct topology_rule *rule, struct gputopo_memo *memo,
+                          struct topology_choice *out);
 
 /*
  * How many of the good groups that idle devices can form are lost when some are taken, as one

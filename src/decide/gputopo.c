@@ -27,16 +27,35 @@ static uint32_t steps_of(const struct gputopo_work *work)
                       work->ties.limit - work->ties.left);
 }
 
+static struct gputopo_work work_for(const struct topology_question *question)
+{
+    bool is_exact = mask_count(question->candidates) <= GPUTOPO_EXACT_MAX;
+
+    return (struct gputopo_work){.tiers = budget(is_exact, TIER_STEPS_MAX, TIER_STEPS_SHARE),
+                                 .sets = budget(is_exact, SET_STEPS_MAX, SET_STEPS_MAX),
+                                 .ties = budget(is_exact, TIE_STEPS_MAX, TIE_STEPS_SHARE)};
+}
+
+static void describe(const struct gputopo_field *field, device_mask set,
+                     const struct gputopo_work *work, struct topology_choice *out)
+{
+    *out = (struct topology_choice){
+        .set = gputopo_field_positions(field, set),
+        .tier = gputopo_field_tier(field, set),
+        .degraded = work->degraded || work->sets.ran_out || work->ties.ran_out,
+        .bottleneck_gbps = gputopo_field_bottleneck_gbps(field, set),
+        .total_gbps = gputopo_gbps_of(gputopo_field_worth(field, set)),
+        .score_0_100 = gputopo_field_score(field, set),
+        .steps = steps_of(work),
+    };
+}
+
 static void find(const struct topology_question *question, const struct topology_rule *rule,
                  struct topology_choice *out)
 {
-    bool is_exact = mask_count(question->candidates) <= GPUTOPO_EXACT_MAX;
-    struct gputopo_work work = {.tiers = budget(is_exact, TIER_STEPS_MAX, TIER_STEPS_SHARE),
-                                .sets = budget(is_exact, SET_STEPS_MAX, SET_STEPS_MAX),
-                                .ties = budget(is_exact, TIE_STEPS_MAX, TIE_STEPS_SHARE)};
+    struct gputopo_work work = work_for(question);
     struct gputopo_field field;
     device_mask set;
-    uint64_t worth;
 
     gputopo_field_fill(&field, question, rule->source);
     if (question->count == 1) {
@@ -45,16 +64,7 @@ static void find(const struct topology_question *question, const struct topology
         gputopo_field_sort_twins(&field, question, rule->source);
         set = gputopo_search(&field, question->count, &work);
     }
-    worth = gputopo_field_worth(&field, set);
-    *out = (struct topology_choice){
-        .set = gputopo_field_positions(&field, set),
-        .tier = gputopo_field_tier(&field, set),
-        .degraded = work.degraded || work.sets.ran_out || work.ties.ran_out,
-        .bottleneck_gbps = gputopo_field_bottleneck_gbps(&field, set),
-        .total_gbps = gputopo_gbps_of(worth),
-        .score_0_100 = gputopo_field_score(&field, set),
-        .steps = steps_of(&work),
-    };
+    describe(&field, set, &work, out);
 }
 
 static bool is_allowed(const struct topology_rule *rule, enum tier tier)
@@ -66,6 +76,11 @@ static bool is_allowed(const struct topology_rule *rule, enum tier tier)
     return tier <= rule->max_tier;
 }
 
+static device_mask open_for(const struct topology_question *question)
+{
+    return question->within == 0 ? question->candidates : question->within & question->candidates;
+}
+
 void gputopo_choose(const struct topology_question *question, const struct topology_rule *rule,
                     struct gputopo_memo *memo, struct topology_choice *out)
 {
@@ -73,7 +88,8 @@ void gputopo_choose(const struct topology_question *question, const struct topol
     assert((question->candidates & ~mask_below(question->graph->n)) == 0);
     assert((question->required & ~question->candidates) == 0);
 
-    if (mask_count(question->candidates) < question->count ||
+    if (mask_count(open_for(question)) < question->count ||
+        (question->required & ~open_for(question)) != 0 ||
         mask_count(question->required) > question->count) {
         *out = (struct topology_choice){.tier = TIER_UNKNOWN};
         return;
@@ -83,6 +99,97 @@ void gputopo_choose(const struct topology_question *question, const struct topol
         gputopo_memo_store(memo, question, rule, out);
     }
     out->satisfied = is_allowed(rule, out->tier);
+}
+
+/* --- several places --------------------------------------------------------------------------- */
+
+#define AMONG_MAX 128 /* sets compared at once */
+
+static device_mask to_local(const struct gputopo_field *field, device_mask positions)
+{
+    device_mask local = 0;
+
+    for (unsigned a = 0; a < field->n; a++)
+        local |= (device_mask)mask_has(positions, field->position[a]) << a;
+    return local;
+}
+
+/* Of sets of two or more devices that are known, the best one. */
+static void choose_known(const struct topology_question *question, const device_mask *sets,
+                         unsigned count, const struct topology_rule *rule,
+                         struct topology_choice *out)
+{
+    struct gputopo_work work = work_for(question);
+    device_mask local[AMONG_MAX];
+    struct gputopo_field field;
+
+    gputopo_field_fill(&field, question, rule->source);
+    for (unsigned i = 0; i < count; i++)
+        local[i] = to_local(&field, sets[i]);
+    describe(&field, gputopo_best_of(&field, local, count, &work), &work, out);
+    out->satisfied = is_allowed(rule, out->tier);
+}
+
+/* The best set of each place first, then the best of these: some at a time. */
+static void choose_of_places(const struct topology_question *question,
+                             const struct topology_place *places, unsigned count,
+                             const struct topology_rule *rule, struct gputopo_memo *memo,
+                             struct topology_choice *out)
+{
+    device_mask sets[AMONG_MAX];
+    bool degraded = false;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        struct topology_question here = *question;
+
+        here.within = places[i].within;
+        here.required |= places[i].required;
+        gputopo_choose(&here, rule, memo, out);
+        degraded = degraded || out->degraded;
+        if (mask_count(out->set) == question->count)
+            sets[n++] = out->set;
+        if (n == AMONG_MAX || (n > 1 && i + 1 == count)) {
+            choose_known(question, sets, n, rule, out);
+            sets[0] = out->set;
+            n = 1;
+        }
+    }
+    if (n == 1)
+        choose_known(question, sets, 1, rule, out);
+    out->degraded = out->degraded || degraded;
+}
+
+/* For one device all places without a required one are one place. */
+static bool may_join(const struct topology_question *question, const struct topology_place *places,
+                     unsigned count, device_mask *within)
+{
+    *within = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (places[i].required != 0)
+            return false;
+        *within |= places[i].within;
+    }
+    return question->count == 1;
+}
+
+void gputopo_choose_among(const struct topology_question *question,
+                          const struct topology_place *places, unsigned count,
+                          const struct topology_rule *rule, struct gputopo_memo *memo,
+                          struct topology_choice *out)
+{
+    struct topology_question here = *question;
+
+    assert(count >= 1);
+    if (count == 1) {
+        here.within = places[0].within;
+        here.required |= places[0].required;
+        gputopo_choose(&here, rule, memo, out);
+    } else if (may_join(question, places, count, &here.within)) {
+        gputopo_choose(&here, rule, memo, out);
+    } else {
+        choose_of_places(question, places, count, rule, memo, out);
+    }
 }
 
 #define LOST_BITS 3 /* for each kind of group */

@@ -37,13 +37,14 @@ static void fill_ordered(struct gputopo_field *field, const struct topology_ques
 {
     const struct peer_graph *graph = question->graph;
 
-    field->idle = field->required = 0;
+    field->idle = field->required = field->within = 0;
     field->has_links = graph->has_links && source != SOURCE_NUMA;
     for (unsigned a = 0; a < field->n; a++) {
         unsigned position = field->position[a];
 
         field->idle |= (device_mask)mask_has(question->idle, position) << a;
         field->required |= (device_mask)mask_has(question->required, position) << a;
+        field->within |= (device_mask)mask_has(question->within, position) << a;
         field->preference[a] = question->preference ? question->preference[position] : 0;
         field->later_twins[a] = 0;
         for (unsigned b = 0; b <= a; b++) {
@@ -54,6 +55,8 @@ static void fill_ordered(struct gputopo_field *field, const struct topology_ques
             field->worth[a][b] = field->worth[b][a] = gputopo_worth(graph, source, position, other);
         }
     }
+    if (question->within == 0)
+        field->within = mask_below(field->n);
 }
 
 void gputopo_field_fill(struct gputopo_field *field, const struct topology_question *question,

@@ -63,7 +63,8 @@ struct gputopo_field {
     unsigned position[DEVICE_MAX]; /* local number to position in the graph */
     device_mask idle;
     device_mask required;
-    bool has_links; /* the source knows links, not only NUMA nodes */
+    device_mask within; /* all of them unless the question says otherwise */
+    bool has_links;     /* the source knows links, not only NUMA nodes */
     uint16_t preference[DEVICE_MAX];
     uint8_t tier[DEVICE_MAX][DEVICE_MAX];
     /*
@@ -184,6 +185,10 @@ unsigned gputopo_groups_count(const struct gputopo_groups *groups, unsigned kind
 /* The best set of `count` devices, at least 2. The field's twins must be sorted. */
 device_mask gputopo_search(const struct gputopo_field *field, unsigned count,
                            struct gputopo_work *work);
+
+/* The best of some sets of equal size, at least 2 devices. */
+device_mask gputopo_best_of(const struct gputopo_field *field, const device_mask *sets,
+                            unsigned count, struct gputopo_work *work);
 
 /* The device whose loss hurts least. */
 device_mask gputopo_single(const struct gputopo_field *field,

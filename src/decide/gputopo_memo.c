@@ -14,7 +14,7 @@
 /* Everything a choice depends on; compared byte by byte, so it is zeroed before it is filled. */
 struct key {
     uint64_t serial;
-    device_mask candidates, required, idle;
+    device_mask candidates, required, idle, within;
     uint16_t count;
     uint8_t source;
     uint8_t least_damage;
@@ -63,6 +63,7 @@ static void fill_key(struct key *key, const struct topology_question *question,
     key->candidates = question->candidates;
     key->required = question->required;
     key->idle = question->idle;
+    key->within = question->within;
     key->count = (uint16_t)question->count;
     key->source = (uint8_t)rule->source;
     key->least_damage = rule->least_damage;

@@ -148,7 +148,7 @@ static void init_near(struct search *search, enum tier tier, uint32_t gbps)
 /* What may join the required devices; 0 in *possible when these are not near each other. */
 static device_mask open_beside_required(const struct search *search, bool *possible)
 {
-    device_mask open = mask_below(search->field->n), required = search->field->required;
+    device_mask open = search->field->within, required = search->field->required;
 
     *possible = true;
     for (device_mask left = required; left != 0; left &= left - 1) {
@@ -411,5 +411,36 @@ device_mask gputopo_search(const struct gputopo_field *field, unsigned count,
     if (field->n > GPUTOPO_EXACT_MAX && need > 0)
         seed(&search, need);
     descend(&search, start(&search), need);
+    return search.best.set;
+}
+
+/* --- sets that are given ------------------------------------------------------------------------
+ */
+
+/* Is a set worse than another by its tier or its bottleneck? */
+static bool is_worse(const struct gputopo_field *field, device_mask set, device_mask than)
+{
+    enum tier tier = gputopo_field_tier(field, set), other = gputopo_field_tier(field, than);
+
+    if (tier != other)
+        return tier > other;
+    return gputopo_field_bottleneck_gbps(field, set) < gputopo_field_bottleneck_gbps(field, than);
+}
+
+device_mask gputopo_best_of(const struct gputopo_field *field, const device_mask *sets,
+                            unsigned count, struct gputopo_work *work)
+{
+    struct search search;
+
+    search.field = field;
+    search.work = work;
+    search.has_groups = search.has_best = false;
+    for (unsigned i = 0; i < count; i++) {
+        if (search.has_best && is_worse(field, sets[i], search.best.set))
+            continue;
+        if (search.has_best && is_worse(field, search.best.set, sets[i]))
+            search.has_best = false;
+        consider(&search, sets[i], gputopo_field_worth(field, sets[i]));
+    }
     return search.best.set;
 }

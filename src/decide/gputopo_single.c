@@ -106,6 +106,8 @@ device_mask gputopo_single(const struct gputopo_field *field,
     if (rule->least_damage)
         gputopo_groups_init(&single.groups, field, &work->ties);
     for (unsigned device = 0; device < field->n; device++) {
+        if (!mask_has(field->within, device))
+            continue;
         weigh(&single, device, values);
         if (chosen < field->n && !is_better(values, best))
             continue;

@@ -12,6 +12,7 @@
 #include "topofit/node.h"
 #include "topofit/plan.h"
 #include "topofit/request.h"
+#include "topofit/set_rule.h"
 
 /* What the pod itself would hold on a device, beside the ask in question (other containers). */
 struct own_use {
@@ -19,6 +20,7 @@ struct own_use {
     uint32_t cores;
     uint16_t slots;
     bool exclusive; /* one of its containers has all cores */
+    uint32_t asks;  /* of the request, that it has there at any time; a bit each */
 };
 
 /* One ask on one node. */
@@ -26,7 +28,9 @@ struct fit_question {
     const struct node *node;
     const struct node_use *use; /* of the other pods */
     const struct request *request;
-    const struct ask *ask; /* of the request */
+    const struct ask *ask;       /* of the request */
+    const struct set_rule *rule; /* of the ask's class on the node; NULL: none */
+    unsigned own_handles; /* what the pod's other asks split, where the rule limits handles */
 };
 
 /*
@@ -41,6 +45,16 @@ enum reason gpufit_device(const struct fit_question *question, unsigned position
 /* The same, for a device where gpufit_device() found nothing incurable: only tenants matter. */
 enum reason gpufit_room(const struct fit_question *question, unsigned position,
                         const struct own_use *own);
+
+/* Slices that a device of so much memory is split into by slices of a size; 0 when it is whole. */
+unsigned gpufit_split(uint64_t memory_mib, uint64_t slice_mib);
+
+/* Handles that one more tenant on a device takes. */
+unsigned gpufit_handles_added(const struct fit_question *question, unsigned position,
+                              const struct own_use *own);
+
+/* Handles that the rule has left for the ask. Only where it limits them. */
+unsigned gpufit_handles_left(const struct fit_question *question);
 
 /* Devices of a node by what stands in their way. */
 struct fit {

@@ -161,10 +161,10 @@ unsigned partition_most(const struct partition_table *table, struct partition_us
 bool partition_conflicts(const struct partition_table *table, struct partition_use taken,
                          struct partition_use more);
 
-/* The placement of a partition as records tell it. use: from partition_at(). */
+/* The placement of a partition as records tell it. slices: from partition_at(). */
 struct partition_placement partition_placement_of(const struct partition_table *table,
                                                   unsigned profile, unsigned start,
-                                                  struct partition_use use);
+                                                  uint32_t slices);
 
 /* As written by somebody who tells no more than this; compute as the name tells it. */
 struct partition_placement partition_placement_made(const char *profile, unsigned start,

@@ -19,10 +19,10 @@
 /* A partition for an ask on a divided device. */
 struct planned_partition {
     uint8_t ask, position, profile, start;
-    struct partition_use use;
+    uint32_t slices; /* as in struct partition_use */
 };
 
-#define PLAN_PARTITIONS_MAX 64 /* of one pod on one node; more are refused */
+#define PLAN_PARTITIONS_MAX 32 /* of one pod on one node; more are refused */
 
 struct plan {
     device_mask sets[REQUEST_ASKS_MAX]; /* per ask of the request */
@@ -35,6 +35,13 @@ struct plan {
     unsigned partition_count;
     struct planned_partition partitions[PLAN_PARTITIONS_MAX]; /* [partition_count] */
 };
+
+/* All that a plan's partitions take of a device. */
+struct partition_use plan_partitions_on(const struct plan *plan, const struct node *node,
+                                        unsigned position);
+
+/* Copy what is there of a plan. */
+void plan_copy(const struct plan *from, struct plan *out);
 
 /* The partition that a plan has for an ask on a device, or NULL. */
 const struct planned_partition *plan_partition(const struct plan *plan, size_t ask,

@@ -74,6 +74,10 @@ static unsigned most_on(const struct problem *problem, const struct parts *parts
     unsigned slots = problem->node->devices[position].slots;
     unsigned used = problem->use->devices[position].slots, count = 0;
 
+    /* Places are not looked at here. */
+    if (problem->node->devices[position].partitions != NULL)
+        return PARTITION_SLICES_MAX;
+
     for (size_t i = from; i < parts->count && used + count < slots; i++) {
         if (!mask_has(parts->may[parts->asks[i]], position))
             continue;

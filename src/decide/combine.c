@@ -3,6 +3,7 @@
 #include "combine.h"
 
 #include "bound.h"
+#include "place.h"
 
 #include <string.h>
 
@@ -10,7 +11,8 @@ struct search {
     const struct problem *problem;
     struct plan *plan;
     unsigned trials_left;
-    bool only_single;                  /* no ask wants more than one device */
+    bool only_single; /* no ask wants more than one device */
+    bool has_rules;   /* indices and zones of devices matter to one of its classes */
     device_mask may[REQUEST_ASKS_MAX]; /* devices that could serve the ask if it were alone */
     device_mask peers[DEVICE_MAX];     /* devices that the topology allows in a set with it */
     unsigned kind[DEVICE_MAX];         /* the first device that is like it when no ask is placed */
@@ -25,7 +27,7 @@ static bool fill_may(struct search *search)
     const struct request *request = problem->request;
 
     for (size_t a = 0; a < request->ask_count; a++) {
-        const struct fit_question question = draft_question(problem, a);
+        const struct fit_question question = draft_question(problem, NULL, a);
 
         for (unsigned i = 0; i < problem->node->device_count; i++) {
             if (gpufit_device(&question, i, NULL) == REASON_OK)
@@ -34,6 +36,7 @@ static bool fill_may(struct search *search)
         if (mask_count(search->may[a]) < request->asks[a].count + problem->use->unattributed)
             return false;
         search->only_single = search->only_single && request->asks[a].count == 1;
+        search->has_rules = search->has_rules || problem->rules[a] != NULL;
     }
     return true;
 }
@@ -73,13 +76,18 @@ static bool is_same_kind(const struct search *search, unsigned i, unsigned k)
     /* Devices with different peers are not the same, and comparing graphs is not worth it. */
     if (search->problem->rule.mode == TOPOLOGY_HARD && !search->only_single)
         return false;
+    if (search->has_rules)
+        return false;
     for (size_t a = 0; a < search->problem->request->ask_count; a++) {
         if (mask_has(search->may[a], i) != mask_has(search->may[a], k))
             return false;
     }
     return x->memory_mib == y->memory_mib && x->cores == y->cores && x->slots == y->slots &&
            p->memory_mib == q->memory_mib && p->cores == q->cores && p->slots == q->slots &&
-           p->mode == q->mode && p->exclusive == q->exclusive;
+           p->mode == q->mode && p->exclusive == q->exclusive &&
+           p->partitions.slices == q->partitions.slices &&
+           p->partitions.compute == q->partitions.compute &&
+           partition_table_equal(x->partitions, y->partitions);
 }
 
 static void fill_kinds(struct search *search)
@@ -109,6 +117,9 @@ static bool is_like(const struct search *search, unsigned i, unsigned k)
         return false;
     on_i = draft_asks_on(search->problem, search->plan, i);
     on_k = draft_asks_on(search->problem, search->plan, k);
+    /* Which partitions are where matters, not how much they have together. */
+    if (search->problem->node->devices[i].partitions != NULL)
+        return on_i == on_k;
     for (size_t p = 0; on_i != on_k && p < search->problem->phase_count; p++) {
         struct own_use x = draft_own_in_phase(search->problem, p, on_i, i);
         struct own_use y = draft_own_in_phase(search->problem, p, on_k, k);
@@ -138,7 +149,8 @@ static bool is_same_ask(const struct problem *problem, size_t a, size_t b)
             return false;
     }
     return x->class == y->class && x->count == y->count && x->memory_kind == y->memory_kind &&
-           x->memory == y->memory && x->cores == y->cores && x->slices == y->slices;
+           x->memory == y->memory && x->cores == y->cores && x->slices == y->slices &&
+           strcmp(x->profile, y->profile) == 0;
 }
 
 /* --- the search ------------------------------------------------------------------------------ */
@@ -146,7 +158,7 @@ static bool is_same_ask(const struct problem *problem, size_t a, size_t b)
 /* Devices that could serve an ask beside those placed. 0 when the trials are used up. */
 static device_mask find_room(struct search *search, size_t ask)
 {
-    const struct fit_question question = draft_question(search->problem, ask);
+    const struct fit_question question = draft_question(search->problem, search->plan, ask);
     device_mask room = 0;
 
     for (device_mask left = search->may[ask]; left != 0; left &= left - 1) {
@@ -173,7 +185,7 @@ static bool add_device(struct search *search, size_t at, device_mask candidates)
     device_mask set = search->plan->sets[ask], tried = 0;
 
     if (mask_count(set) == wanted)
-        return place_from(search, at + 1);
+        return place_allows(search->problem, search->plan, ask, set) && place_from(search, at + 1);
     while (mask_count(set) + mask_count(candidates) >= wanted && search->trials_left > 0) {
         unsigned i = mask_first(candidates);
 
@@ -200,7 +212,7 @@ static bool place_from(struct search *search, size_t at)
     if (at == problem->request->ask_count)
         return true;
     ask = problem->order[at];
-    candidates = find_room(search, ask);
+    candidates = place_beside(problem, search->plan, ask, find_room(search, ask));
     if (mask_count(candidates) < problem->request->asks[ask].count + problem->use->unattributed)
         return false;
     /* Of asks that want the same, the later one never begins in front of the earlier one. */

@@ -3,8 +3,9 @@
 #include "topofit/decide.h"
 
 #include "combine.h"
+#include "arrange.h"
 #include "draft.h"
-#include "topofit/gpufit.h"
+#include "place.h"
 
 #include <assert.h>
 #include <string.h>
@@ -55,133 +56,6 @@ struct topology_rule decide_topology_rule(const struct decide_policy *policy,
     return rule;
 }
 
-/* --- one ask --------------------------------------------------------------------------------- */
-
-static device_mask idle_devices(const struct problem *problem, const struct plan *plan)
-{
-    device_mask idle = 0;
-
-    for (unsigned i = 0; i < problem->node->device_count; i++) {
-        if (problem->use->devices[i].slots == 0)
-            idle |= mask_of(i);
-    }
-    for (size_t a = 0; a < problem->request->ask_count; a++)
-        idle &= ~plan->sets[a];
-    return idle;
-}
-
-/* Without topology: what is required, then the preferred devices, the first ones on ties. */
-static device_mask choose_preferred(const struct topology_question *question)
-{
-    device_mask set = question->required;
-
-    while (mask_count(set) < question->count) {
-        device_mask left = question->candidates & ~set;
-        unsigned best = mask_first(left);
-
-        for (left &= left - 1; left != 0; left &= left - 1) {
-            if (question->preference[mask_first(left)] > question->preference[best])
-                best = mask_first(left);
-        }
-        set |= mask_of(best);
-    }
-    return set;
-}
-
-static void ask_question(const struct problem *problem, const struct plan *plan, size_t ask,
-                         device_mask candidates, struct topology_question *out)
-{
-    const struct ask *wanted = &problem->request->asks[ask];
-    device_mask reuse = draft_reusable(problem, plan, ask) & candidates;
-    bool enough = mask_count(reuse) >= wanted->count;
-    bool spreads = decide_spreads_devices(problem->policy, problem->request) &&
-                   !ask_is_whole(problem->request, wanted);
-
-    *out = (struct topology_question){
-        .graph = problem->node->graph,
-        .candidates = enough ? reuse : candidates,
-        .required = enough ? 0 : reuse,
-        /* Who spreads fractions wants idle devices: keeping those for later groups is no aim. */
-        .idle = spreads && wanted->count > 1 ? 0 : idle_devices(problem, plan),
-        .count = wanted->count,
-        .preference_first = spreads,
-    };
-}
-
-/*
- * An ask cannot be placed now. The verdict stays as it is when evicting pods could free a set that
- * meets the demand, or may free one; else it says that the node never can, so that nobody is
- * evicted for nothing.
- */
-static void judge_topology(const struct problem *problem, size_t ask, device_mask hopeful,
-                           struct verdict *verdict)
-{
-    const struct topology_question question = {.graph = problem->node->graph,
-                                               .candidates = hopeful,
-                                               .count = problem->request->asks[ask].count};
-    struct topology_choice best;
-
-    gputopo_choose(&question, &problem->rule, problem->memo, &best);
-    if (best.satisfied || best.degraded)
-        return;
-    verdict->reason = best.tier == TIER_UNKNOWN ? REASON_TOPOLOGY_UNKNOWN : REASON_TOPOLOGY_NEVER;
-    verdict->best_tier = best.tier;
-    verdict->allowed_tier = problem->rule.max_tier;
-}
-
-/* The best set under the rule; 0 and the verdict's reason when the rule allows none. */
-static device_mask choose_by_topology(const struct problem *problem,
-                                      const struct topology_question *question, struct plan *plan,
-                                      struct verdict *verdict)
-{
-    struct topology_choice choice;
-    uint8_t quality;
-
-    gputopo_choose(question, &problem->rule, problem->memo, &choice);
-    plan->degraded = plan->degraded || choice.degraded;
-    if (!choice.satisfied) {
-        verdict->reason = REASON_TOPOLOGY;
-        verdict->best_tier = choice.tier;
-        verdict->allowed_tier = problem->rule.max_tier;
-        return 0;
-    }
-    quality =
-        gputopo_quality(question->graph, &problem->rule, &choice, question->count, problem->memo);
-    if (choice.tier > plan->tier)
-        plan->tier = choice.tier;
-    if (quality < plan->quality_0_100)
-        plan->quality_0_100 = quality;
-    return choice.set;
-}
-
-/* Place one ask; verdict->reason tells whether it went. return the set. */
-static device_mask place(const struct problem *problem, size_t ask, struct plan *plan,
-                         struct verdict *verdict)
-{
-    const struct fit_question wanted = draft_question(problem, ask);
-    struct own_use own[DEVICE_MAX];
-    uint16_t preference[DEVICE_MAX] = {0};
-    struct topology_question question;
-    struct fit fit;
-    device_mask set = 0;
-
-    for (unsigned i = 0; i < problem->node->device_count; i++)
-        own[i] = draft_own_beside(problem, plan, &ask, i);
-    fit = gpufit_candidates(&wanted, own, verdict);
-    if (verdict->reason == REASON_OK) {
-        packing_preferences(problem->node, problem->use,
-                            decide_spreads_devices(problem->policy, problem->request), preference);
-        ask_question(problem, plan, ask, fit.candidates, &question);
-        question.preference = preference;
-        set = problem->rule.mode == TOPOLOGY_OFF
-                  ? choose_preferred(&question)
-                  : choose_by_topology(problem, &question, plan, verdict);
-    }
-    if (problem->rule.mode == TOPOLOGY_HARD && reason_is_curable(verdict->reason))
-        judge_topology(problem, ask, fit.hopeful, verdict);
-    return set;
-}
-
 /* --- the node -------------------------------------------------------------------------------- */
 
 static void add_plan(const struct problem *problem, const struct plan *plan, struct node_use *use)
@@ -192,6 +66,9 @@ static void add_plan(const struct problem *problem, const struct plan *plan, str
         use->devices[i].memory_mib += own.memory_mib;
         use->devices[i].cores += own.cores;
         use->devices[i].slots = (uint16_t)(use->devices[i].slots + own.slots);
+        if (problem->node->devices[i].partitions != NULL)
+            use->devices[i].partitions = partition_add(use->devices[i].partitions,
+                                                       plan_partitions_on(plan, problem->node, i));
     }
 }
 
@@ -255,46 +132,35 @@ static uint32_t count_lost_groups(const struct problem *problem, const struct pl
 
 /* --- all asks -------------------------------------------------------------------------------- */
 
-static struct plan empty_plan(const struct problem *problem)
+/* Partitions are arranged at the end: their array is not touched before. */
+static void empty_plan(const struct problem *problem, struct plan *out)
 {
-    enum tier tier = problem->rule.mode == TOPOLOGY_OFF ? TIER_UNKNOWN : TIER_INTERCONNECT;
-
-    return (struct plan){.tier = tier, .quality_0_100 = 100};
+    memset(out, 0, offsetof(struct plan, partitions));
+    out->tier = problem->rule.mode == TOPOLOGY_OFF ? TIER_UNKNOWN : TIER_INTERCONNECT;
+    out->quality_0_100 = 100;
 }
 
 /* Place one ask after the other, the hard ones first. */
 static void place_in_order(const struct problem *problem, struct plan *draft,
                            struct verdict *verdict)
 {
-    *draft = empty_plan(problem);
+    empty_plan(problem, draft);
     for (size_t i = 0; i < problem->request->ask_count; i++) {
         size_t ask = problem->order[i];
 
-        draft->sets[ask] = place(problem, ask, draft, verdict);
+        draft->sets[ask] = place_ask(problem, ask, draft, verdict);
         if (verdict->reason != REASON_OK)
             return;
         assert(draft->sets[ask] != 0);
     }
 }
 
-/* What links a given set has goes into the plan. */
-static void note_links(const struct problem *problem, size_t ask, device_mask set,
-                       struct plan *plan)
-{
-    const struct topology_question question = {.graph = problem->node->graph,
-                                               .candidates = set,
-                                               .count = problem->request->asks[ask].count};
-    struct verdict verdict;
-
-    if (problem->rule.mode != TOPOLOGY_OFF)
-        choose_by_topology(problem, &question, plan, &verdict);
-}
-
 /* A combination that fits is no more than that: each ask chooses anew beside the others. */
 static void choose_anew(const struct problem *problem, struct plan *draft)
 {
-    struct plan better = empty_plan(problem);
+    struct plan better;
 
+    empty_plan(problem, &better);
     memcpy(better.sets, draft->sets, sizeof better.sets);
     for (size_t i = 0; i < problem->request->ask_count; i++) {
         size_t ask = problem->order[i];
@@ -302,12 +168,48 @@ static void choose_anew(const struct problem *problem, struct plan *draft)
         struct verdict verdict;
 
         better.sets[ask] = 0;
-        set = place(problem, ask, &better, &verdict);
+        set = place_ask(problem, ask, &better, &verdict);
         if (set == 0)
-            note_links(problem, ask, old, &better);
+            place_note_links(problem, ask, old, &better);
         better.sets[ask] = set != 0 ? set : old;
     }
-    *draft = better;
+    plan_copy(&better, draft);
+}
+
+/* Arrange the partitions of one device. return false when they have no place, or no room here. */
+static bool arrange_device(const struct problem *problem, unsigned position, struct plan *plan)
+{
+    const struct arrange_question question = {
+        .request = problem->request,
+        .device = &problem->node->devices[position],
+        .taken = problem->use->devices[position].partitions,
+        .asks = draft_asks_on(problem, plan, position),
+    };
+    struct arrangement best;
+
+    if (question.asks == 0)
+        return true;
+    if (!arrange_best(&question, &best) || plan->partition_count + best.count > PLAN_PARTITIONS_MAX)
+        return false;
+    plan->degraded = plan->degraded || best.cut_short;
+    for (unsigned i = 0; i < best.count; i++) {
+        best.items[i].position = (uint8_t)position;
+        plan->partitions[plan->partition_count++] = best.items[i];
+    }
+    return true;
+}
+
+/* Where the partitions go, once it is known which are on which device. */
+static void arrange_partitions(const struct problem *problem, struct plan *plan,
+                               struct verdict *verdict)
+{
+    plan->partition_count = 0;
+    for (unsigned i = 0; problem->is_divided && i < problem->node->device_count; i++) {
+        if (problem->node->devices[i].partitions == NULL || arrange_device(problem, i, plan))
+            continue;
+        problem->effort->cut_short = true;
+        verdict->reason = REASON_CONTAINERS;
+    }
 }
 
 /* Find sets for all asks. The verdict is that of the first ask without a place in the order. */
@@ -321,7 +223,7 @@ static void place_all(const struct problem *problem, struct plan *draft, struct 
     if (!combine(problem, &combination))
         return;
     choose_anew(problem, &combination);
-    *draft = combination;
+    plan_copy(&combination, draft);
     verdict->reason = REASON_OK;
 }
 
@@ -336,10 +238,11 @@ static bool judge_alone(const struct problem *problem, struct verdict *out)
     bool found = false;
 
     for (size_t i = 0; i < problem->request->ask_count; i++) {
-        struct plan nothing = empty_plan(problem);
+        struct plan nothing;
         struct verdict verdict;
 
-        place(problem, problem->order[i], &nothing, &verdict);
+        empty_plan(problem, &nothing);
+        place_ask(problem, problem->order[i], &nothing, &verdict);
         if (verdict.reason == REASON_OK || (found && reason_is_curable(verdict.reason)))
             continue;
         *out = verdict;
@@ -430,14 +333,18 @@ void decide_node(const struct node *node, const struct node_use *use, const stru
         .effort = effort,
     };
     struct plan draft;
+    bool is_placed;
 
     assert(request->ask_count > 0 && request->problem == NULL);
     assert(use->device_count == node->device_count);
     effort->cut_short = false;
     draft_prepare(&problem);
     place_all(&problem, &draft, verdict);
+    is_placed = verdict->reason == REASON_OK;
+    if (is_placed)
+        arrange_partitions(&problem, &draft, verdict);
     if (verdict->reason != REASON_OK) {
-        if (request->ask_count > 1)
+        if (!is_placed && request->ask_count > 1)
             judge_together(&problem, &draft, verdict);
         verdict->cut_short = effort->cut_short;
         return;
@@ -445,7 +352,7 @@ void decide_node(const struct node *node, const struct node_use *use, const stru
     draft.load_per_mille = load_after(&problem, &draft);
     draft.broken = count_broken(&problem, &draft);
     draft.groups_lost = count_lost_groups(&problem, &draft);
-    *plan = draft;
+    plan_copy(&draft, plan);
 }
 
 void decide_use_after(const struct node *node, const struct node_use *use,

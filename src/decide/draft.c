@@ -109,20 +109,61 @@ static void order_asks(struct problem *problem)
     }
 }
 
+static void find_rules(struct problem *problem)
+{
+    for (size_t a = 0; a < problem->request->ask_count; a++) {
+        const struct device_class *class = problem->request->asks[a].class;
+        bool has_rules = class != NULL && class->sets.count > 0;
+
+        problem->rules[a] = has_rules ? set_rule_for(class, problem->node) : NULL;
+    }
+    problem->is_divided = false;
+    for (unsigned i = 0; i < problem->node->device_count; i++)
+        problem->is_divided |= problem->node->devices[i].partitions != NULL;
+}
+
 void draft_prepare(struct problem *problem)
 {
     problem->order[0] = 0;
+    find_rules(problem);
     fill_phases(problem);
     if (problem->request->ask_count > 1)
         order_asks(problem);
 }
 
-struct fit_question draft_question(const struct problem *problem, size_t ask)
+/* Handles of devices that nobody but the pod splits. */
+static unsigned own_handles(const struct problem *problem, const struct plan *plan, size_t ask)
 {
-    return (struct fit_question){.node = problem->node,
-                                 .use = problem->use,
-                                 .request = problem->request,
-                                 .ask = &problem->request->asks[ask]};
+    const struct request *request = problem->request;
+    unsigned handles = 0;
+
+    for (unsigned i = 0; i < problem->node->device_count; i++) {
+        const struct device *device = &problem->node->devices[i];
+        uint32_t asks = draft_asks_on(problem, plan, i);
+
+        if (asks == 0 || problem->use->devices[i].slots > 0 ||
+            device->class != request->asks[ask].class)
+            continue;
+        handles += gpufit_split(
+            device->memory_mib,
+            ask_memory_mib(request, &request->asks[__builtin_ctz(asks)], device->memory_mib));
+    }
+    return handles;
+}
+
+struct fit_question draft_question(const struct problem *problem, const struct plan *plan,
+                                   size_t ask)
+{
+    const struct set_rule *rule = problem->rules[ask];
+    struct fit_question question = {.node = problem->node,
+                                    .use = problem->use,
+                                    .request = problem->request,
+                                    .ask = &problem->request->asks[ask],
+                                    .rule = rule};
+
+    if (plan != NULL && rule != NULL && rule->handles_max > 0)
+        question.own_handles = own_handles(problem, plan, ask);
+    return question;
 }
 
 /* --- what the pod itself takes --------------------------------------------------------------- */
@@ -172,7 +213,7 @@ struct own_use draft_own_beside(const struct problem *problem, const struct plan
                                 const size_t *ask, unsigned position)
 {
     uint32_t asks = draft_asks_on(problem, plan, position);
-    struct own_use own = {0};
+    struct own_use own = {.asks = asks};
 
     for (size_t p = 0; asks != 0 && p < problem->phase_count; p++) {
         struct own_use sum;

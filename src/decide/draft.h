@@ -20,16 +20,20 @@ struct problem {
     struct topology_rule rule;
     struct gputopo_memo *memo;
     struct decide_effort *effort;
+    const struct set_rule *rules[REQUEST_ASKS_MAX]; /* of each ask's class; NULL: none */
+    bool is_divided;                                /* one of the node's devices is */
     size_t order[REQUEST_ASKS_MAX]; /* in which the asks are placed: hard ones first */
     /* The asks that run in each phase which an ask belongs to; the other phases hold less. */
     uint32_t phases[REQUEST_ASKS_MAX];
     size_t phase_count;
 };
 
-/* Fill `phases` and `order` from the other members. */
+/* Fill what follows from the node and the request: rules, order and phases. */
 void draft_prepare(struct problem *problem);
 
-struct fit_question draft_question(const struct problem *problem, size_t ask);
+/* plan: what is placed already, or NULL for nothing. */
+struct fit_question draft_question(const struct problem *problem, const struct plan *plan,
+                                   size_t ask);
 
 /* The asks placed on a device. */
 uint32_t draft_asks_on(const struct problem *problem, const struct plan *plan, unsigned position);

@@ -2,6 +2,7 @@
 /* gpufit - which devices of a node could serve an ask, and why the others could not. */
 #include "topofit/gpufit.h"
 
+#include "arrange.h"
 #include "topofit/isolation.h"
 
 #include <string.h>
@@ -72,6 +73,120 @@ static bool takes_all_cores(const struct device *device, const struct device_use
     return in_use->slots > 0 && mine->cores + cores >= device->cores;
 }
 
+/* --- room, by the rule of the class ---------------------------------------------------------- */
+
+/* May the pod join the tenants? source: docs/concepts/sets.md#services */
+static enum reason check_service(const struct fit_question *question, unsigned position,
+                                 uint16_t cores)
+{
+    const struct device *device = &question->node->devices[position];
+    const struct device_use *in_use = &question->use->devices[position];
+    const struct request *request = question->request;
+    enum service present =
+        in_use->service != SERVICE_ANY ? (enum service)in_use->service : device->service;
+    bool have_application = in_use->online > 0 || in_use->offline > 0;
+
+    if (in_use->slots == 0)
+        return REASON_OK;
+    if (have_application != (request->application != APPLICATION_ANY) ||
+        (request->application == APPLICATION_OFFLINE && in_use->online > 0))
+        return REASON_APPLICATION;
+    if (request->application == APPLICATION_ONLINE || cores == device->cores)
+        return REASON_OK;
+    return present == SERVICE_ANY || request->service == SERVICE_ANY || present == request->service
+               ? REASON_OK
+               : REASON_SERVICE;
+}
+
+/* The memory that each slice of the device has, or 0 when it has none yet. */
+static uint64_t slice_mib_on(const struct fit_question *question, unsigned position,
+                             const struct own_use *own)
+{
+    const struct device *device = &question->node->devices[position];
+    const struct device_use *in_use = &question->use->devices[position];
+
+    if (in_use->slots > 0)
+        return in_use->memory_mib / in_use->slots;
+    if (own == NULL || own->asks == 0)
+        return 0;
+    return ask_memory_mib(question->request, &question->request->asks[__builtin_ctz(own->asks)],
+                          device->memory_mib);
+}
+
+unsigned gpufit_split(uint64_t memory_mib, uint64_t slice_mib)
+{
+    return slice_mib > 0 && slice_mib < memory_mib ? (unsigned)(memory_mib / slice_mib) : 0;
+}
+
+unsigned gpufit_handles_added(const struct fit_question *question, unsigned position,
+                              const struct own_use *own)
+{
+    uint64_t memory_mib = question->node->devices[position].memory_mib;
+
+    if (slice_mib_on(question, position, own) != 0)
+        return 0;
+    return gpufit_split(memory_mib, ask_memory_mib(question->request, question->ask, memory_mib));
+}
+
+/* source: Kunlun: 8 physical devices and the sum of splits are at most 32 */
+unsigned gpufit_handles_left(const struct fit_question *question)
+{
+    unsigned taken = question->own_handles;
+
+    for (unsigned i = 0; i < question->node->device_count; i++) {
+        const struct device *device = &question->node->devices[i];
+
+        if (device->class == question->ask->class)
+            taken += 1 + gpufit_split(device->memory_mib, slice_mib_on(question, i, NULL));
+    }
+    return taken < question->rule->handles_max ? question->rule->handles_max - taken : 0;
+}
+
+static enum reason check_rule(const struct fit_question *question, unsigned position,
+                              const struct own_use *own)
+{
+    const struct set_rule *rule = question->rule;
+    const struct device *device = &question->node->devices[position];
+    uint64_t slice_mib = slice_mib_on(question, position, own);
+    enum reason reason = REASON_OK;
+
+    if (rule->one_tenant && slice_mib != 0)
+        return REASON_EXCLUSIVE;
+    if (rule->match_service)
+        reason = check_service(question, position,
+                               ask_cores(question->request, question->ask, device->cores));
+    if (reason != REASON_OK)
+        return reason;
+    if (rule->equal_slices && slice_mib != 0 &&
+        slice_mib != ask_memory_mib(question->request, question->ask, device->memory_mib))
+        return REASON_SLICE_SIZE;
+    if (rule->handles_max > 0 &&
+        gpufit_handles_added(question, position, own) > gpufit_handles_left(question))
+        return REASON_HANDLES;
+    return REASON_OK;
+}
+
+/* --- room ------------------------------------------------------------------------------------ */
+
+/* On a divided device nothing counts but a place for the partition. */
+static enum reason check_place(const struct fit_question *question, unsigned position,
+                               const struct own_use *own)
+{
+    const struct device_use *in_use = &question->use->devices[position];
+    const struct arrange_question where = {
+        .request = question->request,
+        .device = &question->node->devices[position],
+        .taken = in_use->partitions,
+        .asks = own->asks | UINT32_C(1) << (question->ask - question->request->asks),
+    };
+
+    if (in_use->mode != ISOLATION_NONE && in_use->mode != ISOLATION_PARTITIONED)
+        return REASON_ISOLATION;
+    if (in_use->exclusive)
+        return REASON_EXCLUSIVE;
+    return arrange_is_possible(&where) ? REASON_OK : REASON_PLACEMENT;
+}
+
 enum reason gpufit_room(const struct fit_question *question, unsigned position,
                         const struct own_use *own)
 {
@@ -84,6 +199,8 @@ enum reason gpufit_room(const struct fit_question *question, unsigned position,
 
     if (question->request->wants_idle && in_use->slots > 0)
         return REASON_EXCLUSIVE;
+    if (device->partitions != NULL)
+        return check_place(question, position, mine);
     if (in_use->memory_mib + mine->memory_mib > device->memory_mib - memory_mib)
         return REASON_MEMORY;
     if (in_use->cores + mine->cores > (uint32_t)(device->cores - cores))
@@ -92,7 +209,20 @@ enum reason gpufit_room(const struct fit_question *question, unsigned position,
         return REASON_EXCLUSIVE;
     if (!isolation_may_join(in_use->mode, ask_isolation_mode(question->request, question->ask)))
         return REASON_ISOLATION;
-    return (unsigned)in_use->slots + mine->slots >= device->slots ? REASON_SLOTS : REASON_OK;
+    if ((unsigned)in_use->slots + mine->slots >= device->slots)
+        return REASON_SLOTS;
+    return question->rule != NULL ? check_rule(question, position, mine) : REASON_OK;
+}
+
+/* A divided device: does the pod want partitions, and are there large enough ones? */
+static enum reason check_divided(const struct request *request, const struct ask *ask,
+                                 const struct device *device)
+{
+    if (ask_divided_mode(request) != ISOLATION_PARTITIONED)
+        return REASON_DIVIDED;
+    if (arrange_has_profile(request, ask, device))
+        return REASON_OK;
+    return ask->memory_kind == MEMORY_WHOLE ? REASON_DIVIDED : REASON_PROFILE;
 }
 
 /* What nobody's leaving cures, or REASON_OK. */
@@ -108,6 +238,8 @@ static enum reason check_device(const struct fit_question *question, unsigned po
     if ((reason = check_device_itself(device, &question->use->devices[position])) != REASON_OK ||
         (reason = check_selection(device, request)) != REASON_OK)
         return reason;
+    if (device->partitions != NULL)
+        return check_divided(request, ask, device);
     if (is_too_small(device, ask_memory_mib(request, ask, device->memory_mib),
                      ask_cores(request, ask, device->cores)))
         return REASON_DEVICE_TOO_SMALL;

@@ -46,13 +46,19 @@ static enum isolation_mode mode_on(const struct request *request, uint32_t asks)
 static struct grant grant_on(const struct problem *problem, const struct plan *plan, unsigned i)
 {
     struct own_use own = draft_own_beside(problem, plan, NULL, i);
+    bool is_divided = problem->node->devices[i].partitions != NULL;
+    bool matches = own.asks != 0 && problem->rules[__builtin_ctz(own.asks)] != NULL &&
+                   problem->rules[__builtin_ctz(own.asks)]->match_service;
 
     return (struct grant){
         .id = problem->node->devices[i].id,
         .memory_mib = own.memory_mib,
         .cores = own.cores < UINT16_MAX ? (uint16_t)own.cores : UINT16_MAX,
         .slots = own.slots,
-        .mode = mode_on(problem->request, draft_asks_on(problem, plan, i)),
+        .mode = is_divided ? ISOLATION_PARTITIONED : mode_on(problem->request, own.asks),
+        .service = matches ? problem->request->service : SERVICE_ANY,
+        .application = matches ? problem->request->application : APPLICATION_ANY,
+        .partitions = plan_partitions_on(plan, problem->node, i),
     };
 }
 

@@ -376,11 +376,11 @@ bool partition_conflicts(const struct partition_table *table, struct partition_u
 }
 
 struct partition_placement partition_placement_of(const struct partition_table *table,
-                                                  unsigned profile, unsigned start,
-                                                  struct partition_use use)
+                                                  unsigned profile, unsigned start, uint32_t slices)
 {
     const struct partition_profile *row = &table->profiles[profile];
-    struct partition_placement out = {.start = (uint8_t)start, .size = row->width, .use = use};
+    struct partition_placement out = {
+        .start = (uint8_t)start, .size = row->width, .use = {slices, row->compute}};
 
     memcpy(out.profile, row->name, sizeof out.profile);
     return out;

@@ -10,6 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+void plan_copy(const struct plan *from, struct plan *out)
+{
+    memcpy(out, from,
+           offsetof(struct plan, partitions) + from->partition_count * sizeof *from->partitions);
+}
+
 const struct planned_partition *plan_partition(const struct plan *plan, size_t ask,
                                                unsigned position)
 {
@@ -18,6 +24,24 @@ const struct planned_partition *plan_partition(const struct plan *plan, size_t a
             return &plan->partitions[i];
     }
     return NULL;
+}
+
+struct partition_use plan_partitions_on(const struct plan *plan, const struct node *node,
+                                        unsigned position)
+{
+    const struct partition_table *table = node->devices[position].partitions;
+    struct partition_use sum = {0};
+
+    for (unsigned i = 0; i < plan->partition_count; i++) {
+        const struct planned_partition *planned = &plan->partitions[i];
+        const struct partition_use use = {
+            planned->slices, table != NULL ? table->profiles[planned->profile].compute : 0};
+
+        /* Asks that never run together may have the same one. */
+        if (planned->position == position && (planned->slices & sum.slices) == 0)
+            sum = partition_add(sum, use);
+    }
+    return sum;
 }
 
 static void allocate_partition(const struct planned_partition *planned,
@@ -29,7 +53,7 @@ static void allocate_partition(const struct planned_partition *planned,
     device->cores = profile->cores;
     device->mode = ISOLATION_PARTITIONED;
     device->partition =
-        partition_placement_of(table, planned->profile, planned->start, planned->use);
+        partition_placement_of(table, planned->profile, planned->start, planned->slices);
 }
 
 static void allocate_ask(const struct plan *plan, const struct node *node,

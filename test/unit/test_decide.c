@@ -322,7 +322,8 @@ static void test_decide_node__topology_off_is_gpufit_alone(void **state)
         struct node_use use = use_none(node);
         struct verdict verdict, expected;
         struct plan plan;
-        const struct fit_question question = {node, &use, &request, &request.asks[0]};
+        const struct fit_question question = {
+            .node = node, .use = &use, .request = &request, .ask = &request.asks[0]};
         struct fit fit = gpufit_candidates(&question, NULL, &expected);
 
         decide_node(node, &use, &request, &policy, NULL, &plan, &verdict);

@@ -136,7 +136,8 @@ static void reference_node(const struct harness *harness, const struct node_stat
     struct node_use after;
     struct waste_models models = {0};
     struct worth worth;
-    const struct fit_question question = {state->node, &state->use, request, ask};
+    const struct fit_question question = {
+        .node = state->node, .use = &state->use, .request = request, .ask = ask};
     struct fit fit = gpufit_candidates(&question, NULL, &out->verdict);
 
     node_use_copy(&state->use, &after);

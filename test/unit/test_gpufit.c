@@ -45,7 +45,10 @@ static enum reason first_obstacle(const struct device_case *given)
     list_words(given->avoid_devices, &request.avoid_devices);
     list_words(given->use_products, &request.use_products);
     list_words(given->avoid_products, &request.avoid_products);
-    return gpufit_device(&(struct fit_question){node, &use, &request, &request.asks[0]}, 0, NULL);
+    return gpufit_device(
+        &(struct fit_question){
+            .node = node, .use = &use, .request = &request, .ask = &request.asks[0]},
+        0, NULL);
 }
 
 static void check_cases(const struct device_case *cases, size_t count)
@@ -182,10 +185,12 @@ static void test_gpufit_device__f38_a_device_of_no_size_is_never_given_out(void 
             struct request request = request_of(
                 (struct wish){.count = 1, .mib = kind == 1 ? 1 : 0, .percent = kind == 2 ? 50 : 0});
 
-            assert_int_equal(
-                gpufit_device(&(struct fit_question){node, &use, &request, &request.asks[0]}, 0,
-                              NULL),
-                REASON_DEVICE_TOO_SMALL);
+            assert_int_equal(gpufit_device(&(struct fit_question){.node = node,
+                                                                  .use = &use,
+                                                                  .request = &request,
+                                                                  .ask = &request.asks[0]},
+                                           0, NULL),
+                             REASON_DEVICE_TOO_SMALL);
         }
     }
 }
@@ -218,9 +223,12 @@ static void test_gpufit_device__f07_exclusive_cores_and_whole_devices_against_sh
         struct node_use use = use_none(node);
 
         use_take(&use, node, 0, there->mib, there->cores, ISOLATION_SOFT);
-        assert_int_equal(
-            gpufit_device(&(struct fit_question){node, &use, &request, &request.asks[0]}, 0, NULL),
-            cases[i].want);
+        assert_int_equal(gpufit_device(&(struct fit_question){.node = node,
+                                                              .use = &use,
+                                                              .request = &request,
+                                                              .ask = &request.asks[0]},
+                                       0, NULL),
+                         cases[i].want);
     }
 }
 
@@ -257,10 +265,12 @@ static void test_gpufit_device__counts_what_the_pod_itself_takes(void **state)
 
         for (unsigned t = 0; t < cases[i].tenants; t++)
             use_take(&use, node, 0, 1, 0, ISOLATION_SOFT);
-        assert_int_equal(
-            gpufit_device(&(struct fit_question){node, &use, &request, &request.asks[0]}, 0,
-                          &cases[i].own),
-            cases[i].want);
+        assert_int_equal(gpufit_device(&(struct fit_question){.node = node,
+                                                              .use = &use,
+                                                              .request = &request,
+                                                              .ask = &request.asks[0]},
+                                       0, &cases[i].own),
+                         cases[i].want);
     }
 }
 
@@ -277,8 +287,10 @@ static struct judged judge(const struct node *node, const struct node_use *use, 
     AUTO(request_clear) struct request request = request_of(wish);
     struct judged out;
 
-    out.fit = gpufit_candidates(&(struct fit_question){node, use, &request, &request.asks[0]}, NULL,
-                                &out.verdict);
+    out.fit = gpufit_candidates(
+        &(struct fit_question){
+            .node = node, .use = use, .request = &request, .ask = &request.asks[0]},
+        NULL, &out.verdict);
     return out;
 }
 
@@ -392,7 +404,9 @@ static void test_gpufit_candidates__what_the_pod_itself_takes_is_no_hope(void **
     const struct own_use own = {.memory_mib = 10000, .slots = 1};
     struct verdict verdict;
     struct fit fit = gpufit_candidates(
-        &(struct fit_question){node, &use, &request, &request.asks[0]}, &own, &verdict);
+        &(struct fit_question){
+            .node = node, .use = &use, .request = &request, .ask = &request.asks[0]},
+        &own, &verdict);
 
     (void)state;
     assert_int_equal(fit.hopeful, 0);

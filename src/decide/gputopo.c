@@ -84,12 +84,13 @@ static device_mask open_for(const struct topology_question *question)
 void gputopo_choose(const struct topology_question *question, const struct topology_rule *rule,
                     struct gputopo_memo *memo, struct topology_choice *out)
 {
+    device_mask open = open_for(question);
+
     assert(question->count >= 1);
     assert((question->candidates & ~mask_below(question->graph->n)) == 0);
     assert((question->required & ~question->candidates) == 0);
 
-    if (mask_count(open_for(question)) < question->count ||
-        (question->required & ~open_for(question)) != 0 ||
+    if (mask_count(open) < question->count || (question->required & ~open) != 0 ||
         mask_count(question->required) > question->count) {
         *out = (struct topology_choice){.tier = TIER_UNKNOWN};
         return;

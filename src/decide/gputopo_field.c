@@ -37,14 +37,13 @@ static void fill_ordered(struct gputopo_field *field, const struct topology_ques
 {
     const struct peer_graph *graph = question->graph;
 
-    field->idle = field->required = field->within = 0;
+    field->idle = field->required = 0;
     field->has_links = graph->has_links && source != SOURCE_NUMA;
     for (unsigned a = 0; a < field->n; a++) {
         unsigned position = field->position[a];
 
         field->idle |= (device_mask)mask_has(question->idle, position) << a;
         field->required |= (device_mask)mask_has(question->required, position) << a;
-        field->within |= (device_mask)mask_has(question->within, position) << a;
         field->preference[a] = question->preference ? question->preference[position] : 0;
         field->later_twins[a] = 0;
         for (unsigned b = 0; b <= a; b++) {
@@ -55,8 +54,11 @@ static void fill_ordered(struct gputopo_field *field, const struct topology_ques
             field->worth[a][b] = field->worth[b][a] = gputopo_worth(graph, source, position, other);
         }
     }
-    if (question->within == 0)
-        field->within = mask_below(field->n);
+    field->within = mask_below(field->n);
+    for (unsigned a = 0; question->within != 0 && a < field->n; a++) {
+        if (!mask_has(question->within, field->position[a]))
+            field->within &= ~mask_of(a);
+    }
 }
 
 void gputopo_field_fill(struct gputopo_field *field, const struct topology_question *question,

@@ -552,6 +552,17 @@ static bool is_wrong_count(const struct placing *placing)
            !set_rule_allows_count(placing->rule, placing->wanted->count);
 }
 
+/* What the pod's other asks take of each device. Most pods have but one. */
+static void list_own(struct placing *placing)
+{
+    const struct problem *problem = placing->problem;
+    unsigned n = problem->node->device_count;
+
+    memset(placing->own, 0, n * sizeof *placing->own);
+    for (unsigned i = 0; problem->request->ask_count > 1 && i < n; i++)
+        placing->own[i] = draft_own_beside(problem, placing->plan, &placing->ask, i);
+}
+
 device_mask place_ask(const struct problem *problem, size_t ask, struct plan *plan,
                       struct verdict *verdict)
 {
@@ -566,8 +577,7 @@ device_mask place_ask(const struct problem *problem, size_t ask, struct plan *pl
     placing.verdict = verdict;
     placing.question = draft_question(problem, plan, ask);
     memset(placing.preference, 0, problem->node->device_count * sizeof *placing.preference);
-    for (unsigned i = 0; i < problem->node->device_count; i++)
-        placing.own[i] = draft_own_beside(problem, plan, &ask, i);
+    list_own(&placing);
     placing.fit = gpufit_candidates(&placing.question, placing.own, verdict);
     if (is_wrong_count(&placing)) {
         verdict->reason = REASON_COUNTS;

@@ -313,7 +313,7 @@ static void judge_together(const struct problem *problem, struct plan *draft,
     *verdict = hope;
     /* Alone each ask has its links: what is missing beside the others, the others take. */
     if (hope.reason == REASON_TOPOLOGY_NEVER || hope.reason == REASON_TOPOLOGY_UNKNOWN ||
-        (hope.reason == REASON_TOPOLOGY && !draft->degraded))
+        hope.reason == REASON_SET_NEVER || (hope.reason == REASON_TOPOLOGY && !draft->degraded))
         verdict->reason = REASON_CONTAINERS;
 }
 

@@ -55,8 +55,7 @@ static unsigned index_end(const struct set_question *question)
 
 /* --- lists of places ------------------------------------------------------------------------- */
 
-/* Keep the order of keys, and of entry among equal ones. */
-static void add_place(struct set_places *out, struct topology_place place, unsigned key)
+void set_places_add(struct set_places *out, struct topology_place place, unsigned key)
 {
     unsigned at = out->count;
 
@@ -77,7 +76,7 @@ static void add_within(const struct set_question *question, device_mask within, 
                        struct set_places *out)
 {
     if (mask_count(within) >= question->count)
-        add_place(out, (struct topology_place){.within = within}, key);
+        set_places_add(out, (struct topology_place){.within = within}, key);
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -107,7 +106,7 @@ static void list_runs(const struct set_question *question, struct set_places *ou
         device_mask run = run_from(question, question->candidates, first);
 
         if (may_begin(question, first) && mask_count(run) == question->count)
-            add_place(out, (struct topology_place){.within = run}, 0);
+            set_places_add(out, (struct topology_place){.within = run}, 0);
     }
 }
 
@@ -172,7 +171,7 @@ static void list_wings(const struct set_question *question, struct set_places *o
         device_mask set = crossing_of(question, question->candidates, i);
 
         if (mask_count(set) == question->count)
-            add_place(out, (struct topology_place){.within = set}, KEY_LAST);
+            set_places_add(out, (struct topology_place){.within = set}, KEY_LAST);
     }
 }
 
@@ -209,7 +208,7 @@ static void add_modules(const struct set_question *question, device_mask set, de
                         struct set_places *out)
 {
     if (mask_count(set) == question->count)
-        add_place(out, (struct topology_place){.within = set}, 0);
+        set_places_add(out, (struct topology_place){.within = set}, 0);
     while (mask_count(set) + mask_count(left) >= question->count &&
            mask_count(set) < question->count && !out->cut_short) {
         device_mask module = part_of(question, left, mask_first(left));
@@ -262,9 +261,13 @@ static void list_zones(const struct set_question *question, struct set_places *o
         add_within(question, zones.masks[i],
                    question->rule->zone_order == ZONES_LARGEST ? DEVICE_MAX - size : size, out);
     }
+    if (mask_count(question->candidates) < question->count)
+        return;
     /* No zone holds it. */
-    if (out->count == 0 && mask_count(question->candidates) >= question->count)
-        add_place(out, set_zones_compose(question, &zones), 0);
+    if (out->count == 0)
+        set_zones_mix(question, &zones, out);
+    /* Zones come first, but a set that the pod's demands rule out there may be anywhere. */
+    add_within(question, question->candidates, KEY_LAST, out);
 }
 
 static bool is_any(const struct set_question *question, device_mask set)

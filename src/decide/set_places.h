@@ -35,6 +35,9 @@ struct set_places {
 /* May so many devices be asked for at once? */
 bool set_rule_allows_count(const struct set_rule *rule, unsigned count);
 
+/* Add a place: in the order of keys, and of entry among equal ones. */
+void set_places_add(struct set_places *places, struct topology_place place, unsigned key);
+
 /* All places that hold a set. None: there is no set that the rule allows. */
 void set_places_list(const struct set_question *question, struct set_places *out);
 

@@ -57,59 +57,86 @@ static int worth_of(unsigned size, unsigned n)
     return PAIR_TAKEN * (int)(n * (n - 1) / 2) - (int)(n * (size - n));
 }
 
+/* Zones in order, and at their end the devices outside, whose pairs are worth nothing. */
 struct mixture {
-    int best[DEVICE_MAX + 1];                      /* of so many devices of the zones so far */
-    uint8_t taken[DEVICE_MAX + 1][DEVICE_MAX + 1]; /* [zone][devices]: of that zone then */
+    const struct set_question *question;
+    const struct set_zones *zones;
+    struct set_places *places;
+    /* [z][n]: the most that n devices of the first z zones are worth; IMPOSSIBLE: too many */
+    int16_t best[DEVICE_MAX + 2][DEVICE_MAX + 1];
 };
 
-#define IMPOSSIBLE INT32_MIN
+#define IMPOSSIBLE INT16_MIN
 
-static void add_zone(struct mixture *mixture, unsigned zone, unsigned size, unsigned count,
-                     bool has_pairs)
+static device_mask zone_at(const struct mixture *mixture, unsigned z)
 {
-    for (unsigned wanted = count + 1; wanted-- > 0;) {
+    return z < mixture->zones->count ? mixture->zones->masks[z] : mixture->zones->outside;
+}
+
+static int worth_at(const struct mixture *mixture, unsigned z, unsigned n)
+{
+    return z < mixture->zones->count ? worth_of(mask_count(zone_at(mixture, z)), n) : 0;
+}
+
+/* With the zone at z added to those before it. */
+static void fill_best(struct mixture *mixture, unsigned z)
+{
+    unsigned size = mask_count(zone_at(mixture, z));
+
+    for (unsigned wanted = 0; wanted <= mixture->question->count; wanted++) {
         int best = IMPOSSIBLE;
 
         for (unsigned n = 0; n <= size && n <= wanted; n++) {
-            int rest = mixture->best[wanted - n];
-            int worth = has_pairs ? worth_of(size, n) : 0;
+            int rest = mixture->best[z][wanted - n];
 
-            if (rest == IMPOSSIBLE || (best != IMPOSSIBLE && rest + worth <= best))
-                continue;
-            best = rest + worth;
-            mixture->taken[zone][wanted] = (uint8_t)n;
+            if (rest != IMPOSSIBLE && rest + worth_at(mixture, z, n) > best)
+                best = rest + worth_at(mixture, z, n);
         }
-        mixture->best[wanted] = best;
+        mixture->best[z + 1][wanted] = (int16_t)best;
+    }
+}
+
+/* Each best way to take the rest of the first z zones, and any of what is taken in part. */
+static void add_mixtures(const struct mixture *mixture, unsigned z, unsigned left,
+                         struct topology_place place)
+{
+    device_mask zone;
+
+    if (z == 0) {
+        set_places_add(mixture->places, place, 0);
+        return;
+    }
+    zone = zone_at(mixture, z - 1);
+    for (unsigned n = 0; n <= mask_count(zone) && n <= left; n++) {
+        int rest = mixture->best[z - 1][left - n];
+        struct topology_place with = place;
+
+        if (rest == IMPOSSIBLE || rest + worth_at(mixture, z - 1, n) != mixture->best[z][left])
+            continue;
+        with.within |= n > 0 ? zone : 0;
+        with.required |= n == mask_count(zone) ? zone : 0;
+        add_mixtures(mixture, z - 1, left - n, with);
+        if (mixture->places->cut_short)
+            return;
     }
 }
 
 /*
- * Taking more of a zone is worth ever more, so of the best mixture at most one zone, or the
- * devices outside, is taken in part.
+ * Taking more of a zone is worth ever more, so of a best mixture at most one zone, or the devices
+ * outside, is taken in part.
  */
-struct topology_place set_zones_compose(const struct set_question *question,
-                                        const struct set_zones *zones)
+void set_zones_mix(const struct set_question *question, const struct set_zones *zones,
+                   struct set_places *out)
 {
-    struct mixture mixture = {.best = {0}};
-    struct topology_place place = {0};
-    unsigned left = question->count;
+    struct mixture mixture = {.question = question, .zones = zones, .places = out};
 
-    if (question->rule->zone_order == ZONES_LARGEST)
-        return take_largest(question, zones);
-    for (unsigned i = 1; i <= DEVICE_MAX; i++)
-        mixture.best[i] = IMPOSSIBLE;
-    for (unsigned z = 0; z < zones->count; z++)
-        add_zone(&mixture, z, mask_count(zones->masks[z]), question->count, true);
-    add_zone(&mixture, zones->count, mask_count(zones->outside), question->count, false);
-    for (unsigned z = zones->count + 1; z-- > 0;) {
-        device_mask zone = z < zones->count ? zones->masks[z] : zones->outside;
-        unsigned n = mixture.taken[z][left];
-
-        left -= n;
-        if (n > 0)
-            place.within |= zone;
-        if (n == mask_count(zone))
-            place.required |= zone;
+    if (question->rule->zone_order == ZONES_LARGEST) {
+        set_places_add(out, take_largest(question, zones), 0);
+        return;
     }
-    return place;
+    for (unsigned n = 1; n <= DEVICE_MAX; n++)
+        mixture.best[0][n] = IMPOSSIBLE;
+    for (unsigned z = 0; z <= zones->count; z++)
+        fill_best(&mixture, z);
+    add_mixtures(&mixture, zones->count + 1, question->count, (struct topology_place){0});
 }

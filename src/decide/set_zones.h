@@ -22,11 +22,12 @@ struct set_zones {
 bool set_zones_find(const struct set_question *question, struct set_zones *out);
 
 /*
- * Where the best set lies that no zone holds. With ZONES_LARGEST: in the largest zones. Else where
- * 10 x (pairs within zones taken) - (pairs within zones broken) is greatest.
+ * Add the places, all alike, of the sets that come first of those that no zone holds. With
+ * ZONES_LARGEST: in the largest zones. Else where 10 x (pairs within zones taken) - (pairs within
+ * zones broken) is greatest.
  * source: HAMi's score for MetaX's link zones
  */
-struct topology_place set_zones_compose(const struct set_question *question,
-                                        const struct set_zones *zones);
+void set_zones_mix(const struct set_question *question, const struct set_zones *zones,
+                   struct set_places *out);
 
 #endif

@@ -96,8 +96,8 @@ struct class_profiles {
 
 /* How devices of a product are divided. */
 struct class_division {
-    char *product;            /* words of the product's name */
-    uint32_t slices, compute; /* as in struct partition_table */
+    struct class_texts products; /* each: words of a product's name */
+    uint32_t slices, compute;    /* as in struct partition_table */
     struct class_profiles profiles;
 };
 

@@ -95,8 +95,8 @@ static const struct class_shape profile_shape = {profile_keys, ARRAY_LEN(profile
                                                  sizeof(struct class_profile)};
 
 static const struct class_key division_keys[] = {
-    {"product", CLASS_TEXT, IN(struct class_division, product), .required = true,
-     .purpose = "words of the product's name"},
+    {"products", CLASS_TEXTS, IN(struct class_division, products), .required = true,
+     .purpose = "words of the names of products"},
     {"slices", CLASS_NUMBER, IN(struct class_division, slices), .required = true, .min = 1,
      .max = PARTITION_SLICES_MAX, .purpose = "memory slices of the device, or places of all ways"},
     {"compute", CLASS_NUMBER, IN(struct class_division, compute), .max = PARTITION_SLICES_MAX,

@@ -217,8 +217,12 @@ const struct class_division *class_division_for(const struct device_class *class
                                                 const char *product)
 {
     for (size_t i = 0; i < class->divisions.count; i++) {
-        if (text_has_words(product, class->divisions.items[i].product))
-            return &class->divisions.items[i];
+        const struct class_division *division = &class->divisions.items[i];
+
+        for (size_t k = 0; k < division->products.count; k++) {
+            if (text_has_words(product, division->products.items[k]))
+                return division;
+        }
     }
     return NULL;
 }

@@ -8,6 +8,7 @@
  */
 #include "support/builders.h"
 #include "support/class_nodes.h"
+#include "support/decide_plainly.h"
 #include "support/test.h"
 
 #include "topofit/mem.h"

@@ -6,7 +6,7 @@
 #ifndef TOPOFIT_TEST_CLASS_NODES_H
 #define TOPOFIT_TEST_CLASS_NODES_H
 
-#include "topofit/decide.h"
+#include "topofit/grant.h"
 #include "topofit/node.h"
 #include "topofit/partition.h"
 #include "topofit/request.h"
@@ -34,9 +34,5 @@ device_mask mask_from(const char *digits);
 
 /* A whole tenant on each device of a mask. */
 void use_whole(struct node_use *use, const struct node *node, device_mask devices);
-
-/* The default policy, no memo. */
-enum reason decide_plainly(const struct node *node, const struct node_use *use,
-                           const struct request *request, struct plan *plan);
 
 #endif

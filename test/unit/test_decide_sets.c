@@ -2,6 +2,7 @@
 /* decide under the rules of the built-in classes: sets, service classes, slices, handles. */
 #include "support/builders.h"
 #include "support/class_nodes.h"
+#include "support/decide_plainly.h"
 #include "support/test.h"
 
 #include "topofit/class.h"

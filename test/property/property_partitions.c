@@ -91,13 +91,28 @@ static struct partition_table *geometry(void)
     return partition_table_of_profiles(profiles, ARRAY_LEN(profiles), &fault);
 }
 
+/* Compute slices are scarcer than memory here, as on no real device. */
+static struct partition_table *scarce_compute(void)
+{
+    static const struct partition_profile profiles[] = {
+        {.name = "one", .memory_mib = 10, .width = 1, .compute = 1, .starts = 0x3f},
+        {.name = "two", .memory_mib = 20, .width = 2, .compute = 2, .starts = 0x15},
+        {.name = "dear", .memory_mib = 10, .width = 1, .compute = 3, .starts = 0x24, .max = 1},
+    };
+    struct partition_table *table = partition_table_new(6, 4);
+
+    for (size_t i = 0; i < ARRAY_LEN(profiles); i++)
+        assert_null(partition_table_add(table, &profiles[i]));
+    return table;
+}
+
 static struct partition_table *table_at_random(uint64_t *state)
 {
     static const char *const products[] = {"A100-SXM4-40GB", "NVIDIA A30", "NVIDIA RTX PRO 6000"};
-    unsigned which = chance_below(state, ARRAY_LEN(products) + 1);
+    unsigned which = chance_below(state, ARRAY_LEN(products) + 2);
 
-    if (which == ARRAY_LEN(products))
-        return geometry();
+    if (which >= ARRAY_LEN(products))
+        return which == ARRAY_LEN(products) ? geometry() : scarce_compute();
     return table_of(class_find(&classes, "nvidia"), products[which]);
 }
 

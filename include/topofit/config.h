@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "topofit/admit.h"
 #include "topofit/buf.h"
 #include "topofit/decide.h"
 #include "topofit/error.h"
@@ -22,7 +23,7 @@
 #include "topofit/rank.h"
 
 #define CONFIG_BYTES_MAX (1u << 20)
-#define CONFIG_KEYS_MAX 64
+#define CONFIG_KEYS_MAX 128
 
 enum failed_nodes { FAILED_NODES_AUTO = 0, FAILED_NODES_ALWAYS, FAILED_NODES_NEVER };
 
@@ -73,6 +74,17 @@ struct config {
     enum device_order packing_device;
     enum rank_scores packing_scores;
     char *packing_workload_file; /* "" = learn the mix of pods */
+    bool webhook_enabled;
+    char *webhook_scheduler_name; /* "" = the name is left as it is */
+    enum admit_takes_over webhook_takes_over;
+    enum admit_privileged webhook_privileged;
+    enum admit_delivery webhook_delivery;
+    char *webhook_guarded_classes; /* comma list */
+    enum admit_core_policy webhook_core_policy;
+    char *webhook_runtime_class_name; /* "" = none */
+    char *webhook_listen;             /* "" = no port of its own */
+    char *webhook_tls_cert_file;
+    char *webhook_tls_key_file;
     enum log_level log_level;
     enum log_format log_format;
 
@@ -119,6 +131,9 @@ bool config_is_unguarded(const struct config *config);
 
 /* What decide needs of it. */
 struct decide_policy config_policy(const struct config *config);
+
+/* What the webhook needs of it; the texts are borrowed. */
+struct admit_policy config_admit_policy(const struct config *config);
 
 /* Every key with its value and source, as a JSON object or as YAML with comments. */
 void config_write_json(const struct config *config, struct buf *out);

@@ -2,8 +2,8 @@
 /*
  * daemon - everything that `topofit serve` runs, started and stopped in order.
  *
- * Start: cluster, watch loop (or dump), extender listener, admin listener. Stop: readiness off,
- * extender listener (calls in flight are answered), watch loop, admin listener.
+ * Start: cluster, watch loop (or dump), extender listener, webhook listener, admin listener. Stop:
+ * readiness off, extender listener (calls in flight are answered), watch loop, admin listener.
  */
 #ifndef TOPOFIT_DAEMON_H
 #define TOPOFIT_DAEMON_H
@@ -36,11 +36,13 @@ void daemon_reload(struct daemon *daemon, const struct config *fresh);
 /* The ports that were bound (for ":0"). */
 unsigned daemon_extender_port(const struct daemon *daemon);
 unsigned daemon_admin_port(const struct daemon *daemon);
+/* 0: the webhook has no port of its own. */
+unsigned daemon_webhook_port(const struct daemon *daemon);
 
-/* Read the certificates of both listeners again. What is refused is logged; the old ones stay. */
+/* Read the certificates of all listeners again. What is refused is logged; the old ones stay. */
 void daemon_reload_tls(struct daemon *daemon);
 
-/* Step through the paths of both listeners, for people; NULL behind the last. */
+/* Step through the paths of all listeners, for people; NULL behind the last. */
 const char *daemon_endpoint(size_t number);
 
 /* Stop in order and free. NULL is fine. */

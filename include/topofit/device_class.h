@@ -108,6 +108,14 @@ struct device_class {
     struct class_divisions hami_geometries; /* of devices that do not list their own partitions */
     struct set_rules sets;
     struct class_divisions divisions;
+
+    /* For the webhook: names of environment variables, NULL where there are none. */
+    char *visible_variable;     /* which devices a container sees */
+    char *no_devices;           /* its value for none; NULL: an empty text */
+    bool visible_by_id;         /* it takes ids as inventories have them, in a comma list */
+    char *priority_variable;    /* gets the amount of the priority resource */
+    char *core_policy_variable; /* whether cores are a limit: "force", "disable" */
+    bool needs_runtime_class;   /* the container runtime of the devices is not the node's default */
 };
 
 /* What the amount of a resource says. */

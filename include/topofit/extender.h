@@ -2,9 +2,9 @@
 /*
  * extender - the use-cases: what kube-scheduler asks, from request bytes to answer bytes.
  *
- * filter, prioritize and preempt are functions of (snapshot, pod, nodes): no I/O, no promise.
- * bind decides again, reserves, and hands the Binding to a port; the answer comes later, through
- * a callback. Safe to call from any thread.
+ * admit needs nothing but the pod. filter, prioritize and preempt are functions of (snapshot, pod,
+ * nodes): no I/O, no promise. bind decides again, reserves, and hands the Binding to a port; the
+ * answer comes later, through a callback. Safe to call from any thread.
  */
 #ifndef TOPOFIT_EXTENDER_H
 #define TOPOFIT_EXTENDER_H
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "topofit/admit.h"
 #include "topofit/bind_job.h"
 #include "topofit/buf.h"
 #include "topofit/cluster.h"
@@ -59,6 +60,13 @@ struct bind_report {
     const char *text;                    /* why not; "" when bound */
 };
 
+/* What became of a pod that is being created. All borrowed. */
+struct admission_report {
+    const struct admit_verdict *verdict;
+    const char *namespace, *name; /* the name may be the beginning of one, or "" */
+    bool dry_run;                 /* nothing is created in the end */
+};
+
 /* Something about a pod that people should read in `kubectl describe`. All borrowed. */
 struct pod_event {
     const struct pod *pod;
@@ -74,6 +82,7 @@ struct observer {
     void (*on_filtered)(void *ctx, enum reason reason, size_t nodes); /* REASON_OK = kept */
     void (*on_preempted)(void *ctx, enum preempt_end end, size_t nodes);
     void (*on_bind_end)(void *ctx, const struct bind_report *report);
+    void (*on_admitted)(void *ctx, const struct admission_report *report);
 };
 
 /* In whose words pods are told of. source: docs/reference/events.md */
@@ -84,7 +93,9 @@ enum event_words {
 
 struct extender_options {
     struct decide_policy policy;
-    bool answer_failed_nodes; /* curable refusals go to FailedNodes (docs/reference/reasons.md) */
+    struct admit_policy admit; /* its texts outlive every call */
+    bool answer_reviews;       /* false: the webhook is switched off */
+    bool answer_failed_nodes;  /* curable refusals go to FailedNodes (docs/reference/reasons.md) */
     enum event_words event_words;
     uint64_t bind_timeout_ms; /* how long a Binding may take before it is unclear */
 };
@@ -124,6 +135,15 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
  */
 int extender_preempt(struct extender *extender, const char *bytes, size_t length, struct moment now,
                      struct buf *out, struct error *err);
+
+/*
+ * Answer an AdmissionReview about a pod that is being created; whatever else it is about is
+ * allowed. Has no side effects. docs/reference/webhook.md
+ *
+ * errors  ERR_INVALID, ERR_LIMIT: no review, or what is to be a pod is none.
+ */
+int extender_admit(struct extender *extender, const char *bytes, size_t length, struct moment now,
+                   struct buf *out, struct error *err);
 
 /*
  * Answer a bind call, sooner or later.

@@ -14,7 +14,7 @@
  * The operations that turn one tree into another. Equal trees, whatever the order of their
  * members, give an empty list. In a list what begins and ends alike stays where it is.
  *
- * from, to  both borrowed, and not changed.
+ * from, to  not changed; what they share costs nothing. The operations refer to values of `to`.
  * return    a new JSON array; the caller drops the reference.
  */
 json_t *json_patch_between(const json_t *from, const json_t *to);

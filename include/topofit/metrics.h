@@ -36,6 +36,10 @@
     X(PREEMPT_NODES, COUNTER, "topofit_preempt_nodes_total", "result", \
       "Nodes proposed for preemption, by what was answered for them.") \
     X(BINDS, COUNTER, "topofit_binds_total", "outcome", "Bind calls by how they ended.") \
+    X(ADMISSIONS, COUNTER, "topofit_admissions_total", "result", \
+      "Pods that the webhook was asked about, by what became of them.") \
+    X(ADMISSION_RULES, COUNTER, "topofit_admission_rules_total", "rule", \
+      "Times that a rule of the webhook left, edited, refused or warned of a pod.") \
     X(WATCH_EVENTS, COUNTER, "topofit_watch_events_total", "kind", \
       "Events received from the API server's watches.") \
     X(WATCH_LISTS, COUNTER, "topofit_watch_lists_total", "kind", \
@@ -98,7 +102,12 @@ struct metric_info {
 };
 void metrics_each(void (*visit)(void *ctx, const struct metric_info *info), void *ctx);
 
-enum metrics_listener { METRICS_EXTENDER = 0, METRICS_ADMIN, METRICS_LISTENER_COUNT };
+enum metrics_listener {
+    METRICS_EXTENDER = 0,
+    METRICS_ADMIN,
+    METRICS_WEBHOOK,
+    METRICS_LISTENER_COUNT,
+};
 
 struct metrics;
 
@@ -119,6 +128,9 @@ void metrics_count_filter(struct metrics *metrics, enum reason reason, uint64_t 
 void metrics_count_preempt(struct metrics *metrics, enum preempt_end end, uint64_t nodes);
 
 void metrics_count_bind(struct metrics *metrics, enum bind_end end);
+
+/* What became of a pod that is being created; bit r of acted: rule r had a part in it. */
+void metrics_count_admission(struct metrics *metrics, enum admit_end end, unsigned acted);
 
 /* --- the answer ------------------------------------------------------------------------------- */
 

@@ -452,9 +452,30 @@ static int check_lease(const struct config *config, struct error *err)
     return 0;
 }
 
+static int check_webhook(const struct config *config, struct error *err)
+{
+    struct listen_address address;
+
+    if (config->webhook_takes_over == TAKES_OVER_NONE && config->webhook_scheduler_name[0] == '\0')
+        return error_set(
+            err, ERR_INVALID,
+            "webhook.takesOver is none and webhook.schedulerName is empty: no pod "
+            "would be looked after; give schedulerName, or set webhook.enabled: false");
+    if (check_pair("webhook", config->webhook_tls_cert_file, config->webhook_tls_key_file, err) < 0)
+        return error_pass(err);
+    if ((config->webhook_listen[0] == '\0') != (config->webhook_tls_cert_file[0] == '\0'))
+        return error_set(err, ERR_INVALID,
+                         "webhook.listen, webhook.tlsCertFile and webhook.tlsKeyFile: give all "
+                         "three or none; the API server calls webhooks over TLS only");
+    if (config->webhook_listen[0] != '\0' &&
+        listen_address_parse(config->webhook_listen, &address, err) < 0)
+        return error_wrap(err, "webhook.listen");
+    return 0;
+}
+
 int config_check(const struct config *config, struct error *err)
 {
-    if (check_lease(config, err) < 0)
+    if (check_lease(config, err) < 0 || check_webhook(config, err) < 0)
         return error_pass(err);
     if (check_pair("extender", config->extender_tls_cert_file, config->extender_tls_key_file, err) <
             0 ||
@@ -486,6 +507,17 @@ struct decide_policy config_policy(const struct config *config)
         .device_order = config->packing_device,
         .scores = config->packing_scores,
     };
+}
+
+struct admit_policy config_admit_policy(const struct config *config)
+{
+    return (struct admit_policy){.scheduler_name = config->webhook_scheduler_name,
+                                 .runtime_class_name = config->webhook_runtime_class_name,
+                                 .guarded_classes = config->webhook_guarded_classes,
+                                 .takes_over = config->webhook_takes_over,
+                                 .privileged = config->webhook_privileged,
+                                 .delivery = config->webhook_delivery,
+                                 .core_policy = config->webhook_core_policy};
 }
 
 /* --- showing --------------------------------------------------------------------------------- */

@@ -27,6 +27,18 @@ static const struct word device_words[] = {
 static const struct word score_words[] = {{"winner", RANK_WINNER}, {"graded", RANK_GRADED}, {0}};
 static const struct word words_words[] = {
     {"topofit", EVENT_WORDS_TOPOFIT}, {"hami", EVENT_WORDS_HAMI}, {0}};
+static const struct word takes_over_words[] = {{"default-scheduler", TAKES_OVER_DEFAULT},
+                                               {"any", TAKES_OVER_ANY},
+                                               {"none", TAKES_OVER_NONE},
+                                               {0}};
+static const struct word privileged_words[] = {
+    {"deny", PRIVILEGED_DENY}, {"ignore", PRIVILEGED_IGNORE}, {"warn", PRIVILEGED_WARN}, {0}};
+static const struct word delivery_words[] = {
+    {"none", DELIVERY_NONE}, {"downward-api", DELIVERY_DOWNWARD_API}, {0}};
+static const struct word core_policy_words[] = {{"default", CORE_POLICY_DEFAULT},
+                                                {"force", CORE_POLICY_FORCE},
+                                                {"disable", CORE_POLICY_DISABLE},
+                                                {0}};
 static const struct word level_words[] = {{"debug", LOG_LEVEL_DEBUG},
                                           {"info", LOG_LEVEL_INFO},
                                           {"warn", LOG_LEVEL_WARN},
@@ -124,6 +136,28 @@ const struct key config_keys[] = {
      "winner: the best node alone gets 10; graded: by quality, for others to have a say"},
     {"packing.workloadFile", KEY_TEXT, FIXED, AT(packing_workload_file), "", 0, 0, NULL,
      "jobs that usually come (CSV); empty: learned from the pods that arrive"},
+    {"webhook.enabled", KEY_BOOL, RELOADED, AT(webhook_enabled), "true", 0, 0, NULL,
+     "answer the API server's reviews of pods that are created"},
+    {"webhook.schedulerName", KEY_TEXT, FIXED, AT(webhook_scheduler_name), "", 0, 0, NULL,
+     "scheduler that pods with devices are given; empty: the name is left as it is"},
+    {"webhook.takesOver", KEY_CHOICE, RELOADED, AT(webhook_takes_over), "default-scheduler", 0, 0,
+     takes_over_words, "whose pods are looked after, beside those that name schedulerName"},
+    {"webhook.privileged", KEY_CHOICE, RELOADED, AT(webhook_privileged), "deny", 0, 0,
+     privileged_words, "pods with devices that have a privileged container"},
+    {"webhook.delivery", KEY_CHOICE, RELOADED, AT(webhook_delivery), "none", 0, 0, delivery_words,
+     "how the chosen devices get into a container when nothing on the node sees to it"},
+    {"webhook.guardVisibleDevices", KEY_TEXT, FIXED, AT(webhook_guarded_classes), "", 0, 0, NULL,
+     "classes, as nvidia, whose devices no container sees that asks for none; empty: off"},
+    {"webhook.corePolicy", KEY_CHOICE, RELOADED, AT(webhook_core_policy), "default", 0, 0,
+     core_policy_words, "whether HAMi's library in the container limits cores"},
+    {"webhook.runtimeClassName", KEY_TEXT, FIXED, AT(webhook_runtime_class_name), "", 0, 0, NULL,
+     "runtime class for pods whose devices need one; empty: none"},
+    {"webhook.listen", KEY_TEXT, FIXED, AT(webhook_listen), "", 0, 0, NULL,
+     "address and port for reviews alone; empty: the extender's port answers them"},
+    {"webhook.tlsCertFile", KEY_TEXT, FIXED, AT(webhook_tls_cert_file), "", 0, 0, NULL,
+     "certificate of that port, then those that signed it (PEM)"},
+    {"webhook.tlsKeyFile", KEY_TEXT, FIXED, AT(webhook_tls_key_file), "", 0, 0, NULL,
+     "private key of the certificate (PEM)"},
     {"log.level", KEY_CHOICE, RELOADED, AT(log_level), "info", 0, 0, level_words,
      "least level that is written"},
     {"log.format", KEY_CHOICE, RELOADED, AT(log_format), "text", 0, 0, format_words,

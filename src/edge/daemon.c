@@ -10,9 +10,11 @@
 #include "daemon_observer.h"
 #include "daemon_tls.h"
 #include "topofit/class_files.h"
+#include "topofit/admission_json.h"
 #include "topofit/file.h"
 #include "topofit/mem.h"
 #include "topofit/secret.h"
+#include "topofit/text.h"
 #include "topofit/views.h"
 
 #include <stdlib.h>
@@ -31,6 +33,10 @@
 #define ADMIN_REQUEST_TIMEOUT_MS 10000
 #define ADMIN_FIRST_REQUEST_TIMEOUT_MS 5000
 #define ADMIN_IDLE_TIMEOUT_MS 15000
+#define WEBHOOK_THREADS 1
+#define WEBHOOK_CONNECTIONS_MAX 256 /* of the API servers, which keep what they need */
+#define WEBHOOK_BODIES_MAX_BYTES ((size_t)4 * ADMISSION_BYTES_MAX)
+#define CLASS_NAME_MAX 128
 #define OTHER_FILES 64 /* log, files, the API server */
 #define IDLE_TIMEOUT_MS 120000
 
@@ -66,7 +72,8 @@ static int read_dump(struct daemon *daemon, const char *path, struct error *err)
 static unsigned extender_connections(struct daemon *daemon)
 {
     uint64_t wanted = daemon->config->extender_connections_max;
-    uint64_t others = ADMIN_CONNECTIONS_MAX + daemon->config->kube_binds_max + OTHER_FILES;
+    uint64_t others = ADMIN_CONNECTIONS_MAX + WEBHOOK_CONNECTIONS_MAX +
+                      daemon->config->kube_binds_max + OTHER_FILES;
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -118,6 +125,34 @@ static int start_extender(struct daemon *daemon, struct error *err)
     return daemon->extender_server != NULL ? 0 : error_wrap(err, "extender.listen");
 }
 
+/* API servers call from few addresses: that of a proxy perhaps. */
+static int start_webhook(struct daemon *daemon, struct error *err)
+{
+    const struct http_options options = {
+        .listen = daemon->config->webhook_listen,
+        .tls = daemon->webhook_tls,
+        .routes = webhook_routes,
+        .route_count = webhook_route_count,
+        .ctx = daemon,
+        .threads = WEBHOOK_THREADS,
+        .connections_max = WEBHOOK_CONNECTIONS_MAX,
+        .client_connections_max = WEBHOOK_CONNECTIONS_MAX,
+        .body_max_bytes = ADMISSION_BYTES_MAX,
+        .budget = &daemon->webhook_budget,
+        .request_timeout_ms = daemon->config->extender_request_timeout_ms,
+        .first_request_timeout_ms = EXTENDER_FIRST_REQUEST_TIMEOUT_MS,
+        .idle_timeout_ms = IDLE_TIMEOUT_MS,
+        .on_done = daemon_count_webhook_request,
+    };
+
+    if (daemon->config->webhook_listen[0] == '\0')
+        return 0;
+    daemon->webhook_budget.max_bytes = WEBHOOK_BODIES_MAX_BYTES;
+    daemon->webhook_budget.free_bytes = EXTENDER_SMALL_BYTES;
+    daemon->webhook_server = http_start(&options, err);
+    return daemon->webhook_server != NULL ? 0 : error_wrap(err, "webhook.listen");
+}
+
 static int start_admin(struct daemon *daemon, struct error *err)
 {
     const struct http_options options = {
@@ -157,10 +192,32 @@ static struct extender_options extender_options(const struct config *config, boo
 {
     return (struct extender_options){
         .policy = config_policy(config),
+        .admit = config_admit_policy(config),
+        .answer_reviews = config->webhook_enabled,
         .answer_failed_nodes = answers_failed_nodes(config, embedded),
         .event_words = config->event_words,
         .bind_timeout_ms = config->extender_bind_timeout_ms,
     };
+}
+
+/* The guard's classes are a list of names, and a name that is none would guard nothing. */
+static int check_guarded(const struct daemon *daemon, struct error *err)
+{
+    const char *at = daemon->config->webhook_guarded_classes;
+    char name[CLASS_NAME_MAX];
+
+    while (text_next_item(&at, name, sizeof name)) {
+        const struct device_class *class = class_find(&daemon->classes, name);
+
+        if (class == NULL)
+            return error_set(err, ERR_INVALID, "webhook.guardVisibleDevices: there is no class %s",
+                             name);
+        if (class->visible_variable == NULL)
+            return error_set(err, ERR_INVALID,
+                             "webhook.guardVisibleDevices: class %s has no webhook.visibleVariable",
+                             name);
+    }
+    return 0;
 }
 
 static void build(struct daemon *daemon, bool embedded)
@@ -203,14 +260,17 @@ struct daemon *daemon_start(struct config *config, const char *cluster_file, str
         return NULL;
     }
     build(daemon, cluster_file != NULL);
-    result = daemon_open_tls(daemon, err);
+    result = check_guarded(daemon, err);
+    if (result == 0)
+        result = daemon_open_tls(daemon, err);
     if (result == 0)
         result = pod_mix_file_give(daemon->config->packing_workload_file, &daemon->classes,
                                    daemon->cluster, err);
     if (result == 0)
         result = cluster_file != NULL ? read_dump(daemon, cluster_file, err)
                                       : daemon_start_kube(daemon, err);
-    if (result < 0 || start_extender(daemon, err) < 0 || start_admin(daemon, err) < 0) {
+    if (result < 0 || start_extender(daemon, err) < 0 || start_webhook(daemon, err) < 0 ||
+        start_admin(daemon, err) < 0) {
         daemon_stop(daemon);
         return NULL;
     }
@@ -270,6 +330,11 @@ unsigned daemon_extender_port(const struct daemon *daemon)
     return http_port(daemon->extender_server);
 }
 
+unsigned daemon_webhook_port(const struct daemon *daemon)
+{
+    return daemon->webhook_server != NULL ? http_port(daemon->webhook_server) : 0;
+}
+
 unsigned daemon_admin_port(const struct daemon *daemon)
 {
     return http_port(daemon->admin_server);
@@ -288,6 +353,7 @@ void daemon_stop(struct daemon *daemon)
     if (daemon == NULL)
         return;
     __atomic_store_n(&daemon->stopping, true, __ATOMIC_RELAXED);
+    http_stop(daemon->webhook_server);
     http_stop(daemon->extender_server);
     daemon_stop_kube(daemon);
     http_stop(daemon->admin_server); /* so long people can watch the end */

@@ -34,9 +34,11 @@ struct daemon {
     struct embedded_port embedded; /* embedded mode */
     struct intake *intake;         /* with an API server */
     struct kube_loop *loop;
-    struct tls_server *extender_tls, *admin_tls; /* NULL: that port is not encrypted */
-    struct http_budget extender_budget, admin_budget;
+    /* NULL: that port is not encrypted. The webhook's always is. */
+    struct tls_server *extender_tls, *admin_tls, *webhook_tls;
+    struct http_budget extender_budget, admin_budget, webhook_budget;
     struct http_server *extender_server, *admin_server;
+    struct http_server *webhook_server; /* NULL: no port of its own */
     bool stopping; /* atomic */
 };
 
@@ -46,6 +48,8 @@ struct extender daemon_extender(struct daemon *daemon);
 /* What each listener serves; static tables. */
 extern const struct http_route extender_routes[];
 extern const size_t extender_route_count;
+extern const struct http_route webhook_routes[];
+extern const size_t webhook_route_count;
 extern const struct http_route admin_routes[];
 extern const size_t admin_route_count;
 

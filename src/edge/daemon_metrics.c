@@ -16,6 +16,15 @@ void daemon_count_extender_request(void *ctx, const char *method, const char *ro
     metrics_count_request(daemon->metrics, METRICS_EXTENDER, route, status, duration_us);
 }
 
+void daemon_count_webhook_request(void *ctx, const char *method, const char *route, unsigned status,
+                                  uint64_t duration_us)
+{
+    struct daemon *daemon = ctx;
+
+    (void)method;
+    metrics_count_request(daemon->metrics, METRICS_WEBHOOK, route, status, duration_us);
+}
+
 void daemon_count_admin_request(void *ctx, const char *method, const char *route, unsigned status,
                                 uint64_t duration_us)
 {
@@ -118,6 +127,7 @@ static void collect(void *ctx, struct metrics_writer *writer)
         status.controller.may_bind = true; /* in memory */
     write_budget(writer, "extender", &daemon->extender_budget);
     write_budget(writer, "admin", &daemon->admin_budget);
+    write_budget(writer, "webhook", &daemon->webhook_budget);
     write_controller(writer, &status.controller);
     write_number(writer, METRIC_RECORD_CONFLICTS, NULL, cluster_conflicts_seen(daemon->cluster));
     write_number(writer, METRIC_CACHE_SYNCED, NULL, cluster_is_synced(daemon->cluster));

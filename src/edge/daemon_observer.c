@@ -35,11 +35,24 @@ static void take_bind(void *ctx, const struct bind_report *report)
               log_text("node", report->node), log_text("problem", report->text));
 }
 
+static void take_admission(void *ctx, const struct admission_report *report)
+{
+    struct daemon *daemon = ctx;
+    const struct admit_verdict *verdict = report->verdict;
+
+    metrics_count_admission(daemon->metrics, verdict->end, verdict->acted);
+    if (verdict->end == ADMIT_REFUSED)
+        log_event(daemon->log, LOG_LEVEL_INFO, "pod refused",
+                  log_text("namespace", report->namespace), log_text("pod", report->name),
+                  log_text("problem", verdict->message));
+}
+
 struct observer daemon_observer(struct daemon *daemon)
 {
     return (struct observer){.ctx = daemon,
                              .on_event = daemon_tell_event,
                              .on_filtered = count_filtered,
                              .on_preempted = count_preempted,
-                             .on_bind_end = take_bind};
+                             .on_bind_end = take_bind,
+                             .on_admitted = take_admission};
 }

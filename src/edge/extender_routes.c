@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* extender_routes - kube-scheduler's calls: from HTTP to the use-cases and back. */
+/* extender_routes - calls of kube-scheduler and the API server: from HTTP to the use-cases and
+ * back. */
 #include "daemon_inside.h"
 #include "topofit/clock.h"
 #include "topofit/mem.h"
@@ -54,6 +55,16 @@ static void handle_preempt(void *ctx, const struct http_request *request)
     answer_now(ctx, request, extender_preempt);
 }
 
+static void handle_webhook(void *ctx, const struct http_request *request)
+{
+    struct daemon *daemon = ctx;
+
+    if (daemon_extender(daemon).options.answer_reviews)
+        answer_now(daemon, request, extender_admit);
+    else
+        http_problem(request->call, 404, "no webhook", "webhook.enabled is false");
+}
+
 static void on_bound(void *ctx, const char *body, size_t length)
 {
     http_answer(ctx, 200, JSON_TYPE, body, length);
@@ -75,5 +86,12 @@ const struct http_route extender_routes[] = {
     {.method = "POST", .path = "/prioritize", .any_prefix = true, .handle = handle_prioritize},
     {.method = "POST", .path = "/preempt", .any_prefix = true, .handle = handle_preempt},
     {.method = "POST", .path = "/bind", .any_prefix = true, .handle = handle_bind},
+    {.method = "POST", .path = "/webhook", .any_prefix = true, .handle = handle_webhook},
 };
 const size_t extender_route_count = ARRAY_LEN(extender_routes);
+
+/* Who may ask for reviews only shall reach nothing else. */
+const struct http_route webhook_routes[] = {
+    {.method = "POST", .path = "/webhook", .any_prefix = true, .handle = handle_webhook},
+};
+const size_t webhook_route_count = ARRAY_LEN(webhook_routes);

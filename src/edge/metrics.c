@@ -18,8 +18,8 @@
 
 /* First words of paths that are told apart; the last name stands for all others. */
 static const char *const verb_names[] = {
-    "filter",  "prioritize", "preempt", "bind",    "livez", "readyz",
-    "healthz", "metrics",    "version", "configz", "debug", "other",
+    "filter",  "prioritize", "preempt", "bind",    "webhook", "livez", "readyz",
+    "healthz", "metrics",    "version", "configz", "debug",   "other",
 };
 #define VERB_COUNT ARRAY_LEN(verb_names)
 #define VERB_OTHER (VERB_COUNT - 1)
@@ -31,6 +31,7 @@ static const unsigned statuses[] = {200, 400, 404, 405, 413, 500, 501, 503};
 static const char *const listener_names[] = {
     [METRICS_EXTENDER] = "extender",
     [METRICS_ADMIN] = "admin",
+    [METRICS_WEBHOOK] = "webhook",
 };
 
 static const char *const preempt_names[] = {
@@ -44,6 +45,12 @@ static const char *const bind_names[] = {
     [BIND_END_FAILED] = "failed",
     [BIND_END_UNCLEAR] = "unclear",
     [BIND_END_REFUSED] = "refused",
+};
+
+static const char *const admission_names[] = {
+    [ADMIT_UNCHANGED] = "unchanged",
+    [ADMIT_PATCHED] = "patched",
+    [ADMIT_REFUSED] = "refused",
 };
 
 /* Upper bounds. 5 s is kube-scheduler's default time-out for extenders, so that one is exact. */
@@ -70,6 +77,8 @@ struct metrics {
     atomic_uint_fast64_t filter_nodes[REASON_COUNT];
     atomic_uint_fast64_t preempt_nodes[ARRAY_LEN(preempt_names)];
     atomic_uint_fast64_t binds[ARRAY_LEN(bind_names)];
+    atomic_uint_fast64_t admissions[ARRAY_LEN(admission_names)];
+    atomic_uint_fast64_t admission_rules[ADMIT_RULE_COUNT];
 };
 
 /* Samples by family: they may come in any order, but a family stands together. */
@@ -179,6 +188,13 @@ void metrics_count_preempt(struct metrics *metrics, enum preempt_end end, uint64
 void metrics_count_bind(struct metrics *metrics, enum bind_end end)
 {
     add(&metrics->binds[end], 1);
+}
+
+void metrics_count_admission(struct metrics *metrics, enum admit_end end, unsigned acted)
+{
+    add(&metrics->admissions[end], 1);
+    for (unsigned rule = 0; rule < ADMIT_RULE_COUNT; rule++)
+        add(&metrics->admission_rules[rule], acted >> rule & 1);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -296,6 +312,17 @@ static void write_decisions(struct metrics_writer *writer, const struct metrics 
         write_count(writer, METRIC_BINDS, &bind_names[i], load(&metrics->binds[i]));
 }
 
+static void write_admissions(struct metrics_writer *writer, const struct metrics *metrics)
+{
+    for (size_t i = 0; i < ARRAY_LEN(admission_names); i++)
+        write_count(writer, METRIC_ADMISSIONS, &admission_names[i], load(&metrics->admissions[i]));
+    for (unsigned i = 0; i < ADMIT_RULE_COUNT; i++) {
+        const char *rule = admit_rule_name((enum admit_rule)i);
+
+        write_count(writer, METRIC_ADMISSION_RULES, &rule, load(&metrics->admission_rules[i]));
+    }
+}
+
 /* Resident memory, or 0 when the kernel does not say. source: proc(5), statm. */
 static double resident_bytes(void)
 {
@@ -339,8 +366,10 @@ void metrics_render(const struct metrics *metrics, metrics_collect collect, void
         writer.samples[i] = buf_with_max(FAMILY_MAX_BYTES);
     write_requests(&writer, metrics, METRICS_EXTENDER);
     write_requests(&writer, metrics, METRICS_ADMIN);
+    write_requests(&writer, metrics, METRICS_WEBHOOK);
     write_durations(&writer, metrics);
     write_decisions(&writer, metrics);
+    write_admissions(&writer, metrics);
     write_process(&writer, metrics);
     if (collect != NULL)
         collect(ctx, &writer);

@@ -198,6 +198,18 @@ static const struct class_key keys[] = {
      .purpose = "how devices are given out; the first rule whose condition the node meets counts"},
     {"partitions", CLASS_ROWS, AT(divisions), .rows = &class_division_shape,
      .purpose = "how devices of a product are divided, where the inventory does not list it"},
+    {"webhook.visibleVariable", CLASS_TEXT, AT(visible_variable),
+     .purpose = "environment variable that says which devices a container sees"},
+    {"webhook.noDevices", CLASS_TEXT, AT(no_devices),
+     .purpose = "its value for no device; without it an empty text"},
+    {"webhook.visibleById", CLASS_YES_NO, AT(visible_by_id),
+     .purpose = "the variable takes ids as the inventory has them, in a comma list"},
+    {"webhook.priorityVariable", CLASS_TEXT, AT(priority_variable),
+     .purpose = "environment variable that gets the amount of resources.priority"},
+    {"webhook.corePolicyVariable", CLASS_TEXT, AT(core_policy_variable),
+     .purpose = "environment variable for webhook.corePolicy of the configuration"},
+    {"webhook.needsRuntimeClass", CLASS_YES_NO, AT(needs_runtime_class),
+     .purpose = "webhook.runtimeClassName of the configuration is for pods with such devices"},
 };
 
 const struct class_shape class_shape = {keys, ARRAY_LEN(keys), sizeof(struct device_class)};

@@ -46,13 +46,13 @@ static void leave(struct patch *patch, size_t length)
 
 /* --- operations ------------------------------------------------------------------------------ */
 
-/* value  borrowed; NULL for remove. Nobody changes it later: a tree that is compared stands. */
+/* value  NULL for remove; the operation has a reference to it. */
 static void note(struct patch *patch, const char *operation, const json_t *value)
 {
     json_t *entry = json_pack("{s:s, s:s}", "op", operation, "path", buf_text(&patch->path));
 
     if (value != NULL)
-        json_object_set_new(entry, "value", json_deep_copy(value));
+        json_object_set(entry, "value", (json_t *)value);
     json_array_append_new(patch->operations, entry);
 }
 
@@ -127,6 +127,8 @@ static void compare_elements(struct patch *patch, const json_t *from, const json
 
 static void compare(struct patch *patch, const json_t *from, const json_t *to)
 {
+    if (from == to)
+        return;
     if (json_is_object(from) && json_is_object(to))
         compare_members(patch, from, to);
     else if (json_is_array(from) && json_is_array(to))

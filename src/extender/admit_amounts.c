@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * admit_amounts - what a container asks for, written as the class means it.
+ *
+ * Others read limits too: quotas count them, node agents act on them, and they know neither our
+ * defaults nor our roundings.
+ */
+#include "admit_inside.h"
+
+#include "topofit/admission_json.h"
+#include "topofit/dialect.h"
+#include "topofit/mem.h"
+#include "topofit/quantity.h"
+
+#include <inttypes.h>
+
+static const char *const lists[] = {"limits", "requests"};
+
+/* --- one container --------------------------------------------------------------------------- */
+
+/* Limits and requests of a container; missing ones are made when something is written. */
+static const json_t *amount_of(const json_t *container, const char *list, const char *resource)
+{
+    const json_t *amounts = json_object_get(json_object_get(container, "resources"), list);
+
+    return json_object_get(amounts, resource);
+}
+
+static void set_amount(json_t *container, const char *list, const char *resource, json_t *amount)
+{
+    json_t *resources = admit_object(container, "resources");
+
+    json_object_set(admit_object(resources, list), resource, amount);
+}
+
+/* Extended resources have requests equal to limits, or the API server refuses the pod. */
+static void copy_amount(json_t *container, const char *resource)
+{
+    for (size_t i = 0; resource != NULL && i < ARRAY_LEN(lists); i++) {
+        const json_t *here = amount_of(container, lists[i], resource);
+
+        if (here != NULL && amount_of(container, lists[1 - i], resource) == NULL)
+            set_amount(container, lists[1 - i], resource, (json_t *)here);
+    }
+}
+
+/* Is that what is written? The API server writes 20000 as "20k". */
+static bool says(const json_t *amount, uint64_t number)
+{
+    struct error err = {0};
+    uint64_t written = 0;
+
+    if (json_is_integer(amount))
+        return (uint64_t)json_integer_value(amount) == number;
+    return json_is_string(amount) &&
+           quantity_parse_count(json_string_value(amount), &written, &err) == 0 &&
+           written == number;
+}
+
+static void write_amount(json_t *container, const char *resource, uint64_t number)
+{
+    AUTO_FREE char *text = xasprintf("%" PRIu64, number);
+    json_auto_t *amount = json_string(text);
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        if (!says(amount_of(container, lists[i], resource), number))
+            set_amount(container, lists[i], resource, amount);
+    }
+}
+
+static bool is_given(const json_t *container, const char *resource)
+{
+    return resource != NULL && (amount_of(container, lists[0], resource) != NULL ||
+                                amount_of(container, lists[1], resource) != NULL);
+}
+
+/* Cores alone may say how many devices there are: a count beside them would be another request. */
+static void write_count(json_t *container, const struct ask *ask)
+{
+    const struct device_class *class = ask->class;
+
+    if (class->count_resource == NULL ||
+        (class->cores_count_devices && !is_given(container, class->count_resource)))
+        return;
+    write_amount(container, class->count_resource, ask->count);
+}
+
+static void write_memory(json_t *container, const struct ask *ask)
+{
+    const struct device_class *class = ask->class;
+    uint64_t mib = class->memory_for_all ? ask->memory * ask->count : ask->memory;
+    uint64_t units = mib / class->memory_unit_mib;
+
+    /* What is no whole number of units stays as it is written, and so does what would be MiB. */
+    if (ask->memory_kind != MEMORY_MIB || class->memory_resource == NULL ||
+        mib % class->memory_unit_mib != 0 ||
+        (class->memory_mib_above > 0 && units > class->memory_mib_above))
+        return;
+    write_amount(container, class->memory_resource, units);
+}
+
+static void write_cores(json_t *container, const struct ask *ask)
+{
+    const struct device_class *class = ask->class;
+
+    if (class->cores_resource == NULL || class->default_cores == 0 || ask->cores == 0 ||
+        is_given(container, class->cores_resource))
+        return;
+    write_amount(container, class->cores_resource, class->default_cores);
+}
+
+static void write_ask(json_t *container, const struct ask *ask)
+{
+    const struct device_class *class = ask->class;
+    const char *const resources[] = {class->count_resource,   class->memory_resource,
+                                     class->percent_resource, class->cores_resource,
+                                     class->slices_resource,  class->priority_resource};
+
+    for (size_t i = 0; i < ARRAY_LEN(resources); i++)
+        copy_amount(container, resources[i]);
+    write_count(container, ask);
+    write_memory(container, ask);
+    write_cores(container, ask);
+}
+
+/* --- the pod --------------------------------------------------------------------------------- */
+
+/* Does the pod still ask for what it asked for? */
+static bool keeps_meaning(const struct admission *admission)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube = {0};
+    AUTO(request_clear) struct request request = {0};
+    struct error err = {0};
+
+    if (admission_json_read_pod(admission->pod, &kube, &err) < 0)
+        return false;
+    dialect_request(&kube, admission->classes, &request);
+    return request_equal(&request, admission->request);
+}
+
+/* The resources of every container as they were, to be put back. */
+static json_t *keep_resources(const struct admission *admission)
+{
+    json_t *kept = json_array();
+
+    for (size_t i = 0; i < admission->container_count; i++) {
+        json_t *resources = json_object_get(admission->containers[i], "resources");
+
+        json_array_append_new(kept, resources != NULL ? json_deep_copy(resources) : json_null());
+    }
+    return kept;
+}
+
+static bool put_back(struct admission *admission, const json_t *kept)
+{
+    for (size_t i = 0; i < admission->container_count; i++) {
+        json_t *resources = json_array_get(kept, i);
+
+        if (json_is_null(resources))
+            json_object_del(admission->containers[i], "resources");
+        else
+            json_object_set(admission->containers[i], "resources", resources);
+    }
+    return false;
+}
+
+static bool has_changed(const struct admission *admission, const json_t *kept)
+{
+    for (size_t i = 0; i < admission->container_count; i++) {
+        const json_t *resources = json_object_get(admission->containers[i], "resources");
+
+        if (resources != NULL && !json_equal(resources, json_array_get(kept, i)))
+            return true;
+    }
+    return false;
+}
+
+enum admit_step admit_amounts(struct admission *admission, enum admit_rule rule)
+{
+    json_auto_t *kept = keep_resources(admission);
+
+    for (size_t i = 0; i < admission->request->ask_count; i++) {
+        const struct ask *ask = &admission->request->asks[i];
+
+        write_ask(admission->containers[ask->container], ask);
+    }
+    if (has_changed(admission, kept) && (keeps_meaning(admission) || put_back(admission, kept)))
+        admit_note(admission, rule);
+    return ADMIT_GO_ON;
+}

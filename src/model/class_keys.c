@@ -198,6 +198,7 @@ static const struct class_key keys[] = {
      .purpose = "how devices are given out; the first rule whose condition the node meets counts"},
     {"partitions", CLASS_ROWS, AT(divisions), .rows = &class_division_shape,
      .purpose = "how devices of a product are divided, where the inventory does not list it"},
+
     {"webhook.visibleVariable", CLASS_TEXT, AT(visible_variable),
      .purpose = "environment variable that says which devices a container sees"},
     {"webhook.noDevices", CLASS_TEXT, AT(no_devices),

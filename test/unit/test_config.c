@@ -310,6 +310,13 @@ static void test_config_check__refuses_what_does_not_fit_together_and_says_what_
         {"extender: {listen: \":9901\", allowUnauthenticated: true}", {0}},
         {"extender: {listen: \"[::1]:9901\"}", {0}},
         {"admin: {listen: \":9902\"}", {0}},
+        {"webhook: {listen: \":9903\", tlsCertFile: c, tlsKeyFile: k}", {0}},
+        {"webhook: {listen: \":9903\"}", {"webhook.listen", "webhook.tlsKeyFile", "TLS only"}},
+        {"webhook: {tlsCertFile: c, tlsKeyFile: k}", {"webhook.listen", "all three or none"}},
+        {"webhook: {listen: \":9903\", tlsCertFile: c}", {"webhook.tlsKeyFile", "both"}},
+        {"webhook: {listen: nowhere, tlsCertFile: c, tlsKeyFile: k}", {"webhook.listen"}},
+        {"webhook: {takesOver: none}", {"webhook.schedulerName", "webhook.enabled: false"}},
+        {"webhook: {takesOver: none, schedulerName: gpu}", {0}},
     };
 
     (void)state;
@@ -447,9 +454,10 @@ static void test_config_reload__takes_over_what_may_change_and_names_the_rest(vo
 /* Another value than the default, whatever the type. */
 static void set_otherwise(struct config *config, const char *key)
 {
-    static const char *const values[] = {
-        "true",   "false",  "17",    "30s",  "127.0.0.1:1", "hard",  "numa", "spread",
-        "graded", "reject", "debug", "json", "always",      "600ms", "hami", "2"};
+    static const char *const values[] = {"true",  "false", "17",     "30s",    "127.0.0.1:1",
+                                         "hard",  "numa",  "spread", "graded", "reject",
+                                         "debug", "json",  "always", "600ms",  "2",
+                                         "any",   "warn",  "force",  "hami",   "downward-api"};
 
     for (size_t i = 0; i < ARRAY_LEN(values); i++) {
         AUTO(buf_clear) struct buf before = buf_with_max(CONFIG_BYTES_MAX);

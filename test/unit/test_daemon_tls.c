@@ -11,6 +11,10 @@
 
 #define LIVEZ "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
 #define FILTER "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+#define REVIEW(path) \
+    "POST " path " HTTP/1.1\r\nHost: x\r\nContent-Length: 83\r\n\r\n" \
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/" \
+    "v1\",\"request\":{\"uid\":\"u\"}}"
 #define PLACES 16 /* the least extender.connectionsMax */
 
 /* A daemon in embedded mode, with one bare node. */
@@ -230,6 +234,73 @@ static void test_daemon__tells_when_a_certificate_expires(void **state)
     assert_null(strstr(body, "seconds{listener=\"admin\"}"));
 }
 
+/* --- the webhook ----------------------------------------------------------------------------- */
+
+static void open_webhook(struct fixture *fixture)
+{
+    set(fixture, "webhook.listen", "127.0.0.1:0");
+    set_file(fixture, "webhook.tlsCertFile", "tls.crt");
+    set_file(fixture, "webhook.tlsKeyFile", "tls.key");
+}
+
+static void test_daemon__answers_reviews_and_nothing_else_on_the_webhooks_port(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned port;
+
+    open_webhook(fixture);
+    start(fixture);
+    port = daemon_webhook_port(fixture->daemon);
+    assert_int_equal(tls_call(to(fixture, port, false), REVIEW("/webhook")), 200);
+    assert_int_equal(tls_call(to(fixture, port, false), REVIEW("/any/prefix/webhook")), 200);
+    assert_int_equal(tls_call(to(fixture, port, false), FILTER), 404);
+    assert_int_equal(tls_call(to(fixture, port, false), LIVEZ), 404);
+}
+
+static void test_daemon__answers_reviews_on_the_extender_port_too(void **state)
+{
+    struct fixture *fixture = *state;
+    struct raw_client client;
+    struct raw_answer answer;
+
+    start(fixture);
+    assert_int_equal(daemon_webhook_port(fixture->daemon), 0);
+    client = raw_connect(daemon_extender_port(fixture->daemon));
+    answer = raw_ask(&client, REVIEW("/webhook"), 200);
+    assert_contains(answer.body, "\"uid\":\"u\",\"allowed\":true");
+    raw_answer_clear(&answer);
+    answer =
+        raw_ask(&client, "POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 400);
+    assert_contains(answer.body, "AdmissionReview is expected");
+    raw_answer_clear(&answer);
+    raw_close(&client);
+}
+
+static void test_daemon__answers_no_reviews_when_that_is_switched_off(void **state)
+{
+    struct fixture *fixture = *state;
+    struct raw_client client;
+    struct raw_answer answer;
+
+    set(fixture, "webhook.enabled", "false");
+    start(fixture);
+    client = raw_connect(daemon_extender_port(fixture->daemon));
+    answer = raw_ask(&client, REVIEW("/webhook"), 404);
+    assert_contains(answer.body, "webhook.enabled");
+    raw_answer_clear(&answer);
+    raw_close(&client);
+}
+
+static void test_daemon_start__knows_the_classes_that_the_guard_names(void **state)
+{
+    struct fixture *fixture = *state;
+    struct error err = {0};
+
+    set(fixture, "webhook.guardVisibleDevices", "nvidia, nvidea");
+    assert_null(daemon_start(&fixture->config, fixture->dump, fixture->log, &err));
+    assert_contains(err.text, "webhook.guardVisibleDevices: there is no class nvidea");
+}
+
 /* --- a full extender port -------------------------------------------------------------------- */
 
 static void test_daemon__answers_on_the_admin_port_while_the_extender_port_is_full(void **state)
@@ -288,6 +359,10 @@ int main(void)
         TEST(test_daemon__encrypts_the_admin_port_and_asks_nobody_there_for_a_certificate),
         TEST(test_daemon_reload_tls__reads_the_certificates_of_both_ports),
         TEST(test_daemon__tells_when_a_certificate_expires),
+        TEST(test_daemon__answers_reviews_and_nothing_else_on_the_webhooks_port),
+        TEST(test_daemon__answers_reviews_on_the_extender_port_too),
+        TEST(test_daemon__answers_no_reviews_when_that_is_switched_off),
+        TEST(test_daemon_start__knows_the_classes_that_the_guard_names),
         TEST(test_daemon__gives_one_address_its_share_of_the_extender_port),
         TEST(test_daemon__answers_on_the_admin_port_while_the_extender_port_is_full),
     };

@@ -121,6 +121,23 @@ static void test_metrics_count_filter__adds_nodes_to_their_reason(void **state)
                "topofit_filter_nodes_total{result=\"refused\",reason=\"TopologyUnsatisfied\"} 42");
 }
 
+static void test_metrics_count_admission__counts_results_and_the_rules_that_acted(void **state)
+{
+    static const char *const lines[] = {
+        "topofit_admissions_total{result=\"patched\"} 1",
+        "topofit_admissions_total{result=\"refused\"} 1",
+        "topofit_admissions_total{result=\"unchanged\"} 0",
+        "topofit_admission_rules_total{rule=\"amounts\"} 1",
+        "topofit_admission_rules_total{rule=\"privileged\"} 1",
+        "topofit_admission_rules_total{rule=\"node-name\"} 0",
+    };
+
+    metrics_count_admission(*state, ADMIT_PATCHED, 1u << ADMIT_SCHEDULER | 1u << ADMIT_AMOUNTS);
+    metrics_count_admission(*state, ADMIT_REFUSED, 1u << ADMIT_PRIVILEGED);
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+        check_line(*state, NULL, lines[i]);
+}
+
 static void test_metrics_count_bind__counts_by_outcome(void **state)
 {
     metrics_count_bind(*state, BIND_END_REFUSED);
@@ -252,6 +269,7 @@ int main(void)
         TEST(test_metrics_count_request__counts_by_listener_verb_and_status),
         TEST(test_metrics_count_request__observes_durations_in_cumulative_buckets),
         TEST(test_metrics_count_filter__adds_nodes_to_their_reason),
+        TEST(test_metrics_count_admission__counts_results_and_the_rules_that_acted),
         TEST(test_metrics_count_bind__counts_by_outcome),
         TEST(test_metrics_write__adds_what_is_collected_on_demand),
         TEST(test_metrics_render__leaves_out_families_without_samples),

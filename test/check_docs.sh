@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Holds the documentation against the program and against itself:
-# - each configuration key, metric, reason, endpoint and annotation that the program knows is named
-#   in docs/reference, and each metric named there exists;
+# - each configuration key, metric, reason, endpoint, annotation and rule of the webhook that the
+#   program knows is named in docs/reference, and each metric named there exists;
 # - each relative link of README.md, docs and deploy, and each docs/...#anchor named in the sources,
 #   leads somewhere;
 # - each example pod is answered on the demo cluster.
@@ -34,7 +34,7 @@ is_named() {
     esac
 }
 
-for kind in keys class-keys metrics reasons endpoints annotations; do
+for kind in keys class-keys metrics reasons endpoints annotations rules; do
     "$topofit" reference $kind >"$scratch/$kind" || complain "topofit reference $kind: failed"
     [ -s "$scratch/$kind" ] || complain "topofit reference $kind: names nothing"
     while read -r name; do

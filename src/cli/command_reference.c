@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topofit reference - the names other programs rely on, one a line. */
 #include "command.h"
+#include "topofit/admit.h"
 #include "topofit/class_keys.h"
 #include "topofit/config.h"
 #include "topofit/daemon.h"
@@ -15,7 +16,7 @@
 static const char help[] =
     "Print the names that other programs rely on, one a line.\n"
     "\n"
-    "usage: topofit reference annotations|class-keys|endpoints|keys|metrics|reasons\n"
+    "usage: topofit reference annotations|class-keys|endpoints|keys|metrics|reasons|rules\n"
     "\n"
     "Example:\n"
     "  topofit reference reasons\n";
@@ -65,12 +66,23 @@ static void print_reasons(void)
         puts(reason_name((enum reason)r));
 }
 
+/* Of the webhook. */
+static void print_rules(void)
+{
+    for (unsigned r = 0; r < ADMIT_RULE_COUNT; r++)
+        puts(admit_rule_name((enum admit_rule)r));
+}
+
 static const struct {
     const char *name;
     void (*print)(void);
-} lists[] = {{"annotations", print_annotations}, {"class-keys", print_class_keys},
-             {"endpoints", print_endpoints},     {"keys", print_keys},
-             {"metrics", print_metrics},         {"reasons", print_reasons}};
+} lists[] = {{"annotations", print_annotations},
+             {"class-keys", print_class_keys},
+             {"endpoints", print_endpoints},
+             {"keys", print_keys},
+             {"metrics", print_metrics},
+             {"reasons", print_reasons},
+             {"rules", print_rules}};
 
 static int run(const struct command *command, int argc, char **argv)
 {
@@ -83,13 +95,13 @@ static int run(const struct command *command, int argc, char **argv)
         }
     }
     return command_complain(command,
-                            "one of annotations, class-keys, endpoints, keys, metrics, reasons is "
-                            "expected");
+                            "one of annotations, class-keys, endpoints, keys, metrics, reasons, "
+                            "rules is expected");
 }
 
 const struct command command_reference = {
     .name = "reference",
     .summary = "print the names other programs rely on",
     .help = help,
-    .words = "annotations class-keys endpoints keys metrics reasons",
+    .words = "annotations class-keys endpoints keys metrics reasons rules",
     .run = run};

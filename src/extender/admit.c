@@ -246,27 +246,27 @@ static enum admit_step set_runtime_class(struct admission *admission, enum admit
 }
 
 /*
- * In the order of ADMIT_RULES. What leaves and refuses stands before what edits. Quotas belong
- * behind node-name: by then the request is ours and readable, and nothing has been edited.
+ * In the order of ADMIT_RULES. What leaves pods alone stands before what edits them. Quotas belong
+ * behind node-name: by then the pod is ours and its request readable, and nothing was edited.
  */
 static const struct {
     admit_rule_fn *ask;
     bool any_pod; /* also of pods that want no devices */
 } rules[] = {
-    [ADMIT_OPTED_OUT] = {leave_opted_out, .any_pod = true},
-    [ADMIT_MIRROR] = {leave_mirror, .any_pod = true},
-    [ADMIT_OTHER_SCHEDULER] = {leave_other_scheduler},
-    [ADMIT_REQUEST] = {refuse_problem},
-    [ADMIT_PRIVILEGED] = {judge_privileged},
-    [ADMIT_NODE_NAME] = {refuse_node_name},
-    [ADMIT_DELIVERABLE] = {admit_deliverable},
-    [ADMIT_SCHEDULER] = {set_scheduler},
-    [ADMIT_AMOUNTS] = {admit_amounts},
-    [ADMIT_RUNTIME_CLASS] = {set_runtime_class},
-    [ADMIT_PRIORITY] = {admit_priority},
-    [ADMIT_CORE_POLICY] = {admit_core_policy},
-    [ADMIT_DELIVERY] = {admit_deliver},
-    [ADMIT_VISIBLE_DEVICES] = {admit_guard, .any_pod = true},
+    [ADMIT_OPTED_OUT] = {.ask = leave_opted_out, .any_pod = true},
+    [ADMIT_MIRROR] = {.ask = leave_mirror, .any_pod = true},
+    [ADMIT_OTHER_SCHEDULER] = {.ask = leave_other_scheduler},
+    [ADMIT_REQUEST] = {.ask = refuse_problem},
+    [ADMIT_PRIVILEGED] = {.ask = judge_privileged},
+    [ADMIT_NODE_NAME] = {.ask = refuse_node_name},
+    [ADMIT_DELIVERABLE] = {.ask = admit_deliverable},
+    [ADMIT_SCHEDULER] = {.ask = set_scheduler},
+    [ADMIT_AMOUNTS] = {.ask = admit_amounts},
+    [ADMIT_RUNTIME_CLASS] = {.ask = set_runtime_class},
+    [ADMIT_PRIORITY] = {.ask = admit_priority},
+    [ADMIT_CORE_POLICY] = {.ask = admit_core_policy},
+    [ADMIT_DELIVERY] = {.ask = admit_deliver},
+    [ADMIT_VISIBLE_DEVICES] = {.ask = admit_guard, .any_pod = true},
 };
 _Static_assert(ARRAY_LEN(rules) == ADMIT_RULE_COUNT, "a rule without a row");
 _Static_assert(ADMIT_RULE_COUNT <= 32, "admit_verdict.acted is too small");

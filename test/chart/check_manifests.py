@@ -5,10 +5,16 @@
 Rights: nothing beyond RIGHTS, and of those what topofit's configuration makes use of, no more and no
 less. Pods: what the "restricted" pod security standard asks, and a read-only root, and every file
 that topofit's configuration names. Two pods at once only where both containers elect a leader.
-Network policies and budgets: the chart's own pod, and nobody let in by omission. Objects: the usual
-labels, no nulls, no floating image tags, a namespace.
+Network policies and budgets: the chart's own pod, and nobody let in by omission. The webhook (field
+case F41): asked about new pods alone, not about those that the cluster needs to heal itself, and with
+a certificate that the API server can verify. Objects: the usual labels, no nulls, no floating image
+tags, a namespace.
 """
+import base64
+import pathlib
+import subprocess
 import sys
+import tempfile
 
 import yaml
 
@@ -26,7 +32,9 @@ LABELS = {"helm.sh/chart"} | {
     f"app.kubernetes.io/{name}"
     for name in ("name", "instance", "version", "component", "part-of", "managed-by")
 }
-CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding"}
+CLUSTER_WIDE = {"ClusterRole", "ClusterRoleBinding", "MutatingWebhookConfiguration"}
+OPT_OUT = [{"key": key, "operator": "NotIn", "values": ["ignore"]}
+           for key in ("topofit.io/webhook", "hami.io/webhook")]
 
 
 def nulls(node, path):
@@ -234,8 +242,11 @@ def policy_problems(spec, pods):
     if spec["policyTypes"] != ["Ingress"]:
         yield "is not about ingress alone"
     for rule in spec["ingress"]:
-        if not rule.get("from") or not rule.get("ports"):
+        # The API server is no pod, and has no address that a policy could name.
+        if not rule.get("from") and rule.get("ports") != [{"protocol": "TCP", "port": "webhook"}]:
             yield "lets everybody in"
+        if not rule.get("ports"):
+            yield "opens every port"
         named = {port["name"] for pod in pods for port in pod["ports"]}
         for port in rule.get("ports", []):
             if port["port"] not in named:
@@ -250,6 +261,78 @@ def budget_problems(spec, pods):
         yield "is for a DaemonSet, which it cannot count"
 
 
+def service_of(items, wanted):
+    for item in items:
+        if item["kind"] == "Service" and item["metadata"]["name"] == wanted["name"] and \
+                item["metadata"]["namespace"] == wanted["namespace"]:
+            return item["spec"]
+    return None
+
+
+def service_problems(items, wanted, pods):
+    """Does the Service of the webhook lead to a port of the chart's pod?"""
+    service = service_of(items, wanted)
+    if service is None:
+        yield f"calls {wanted['name']}, which is no Service"
+        return
+    for pod in pods:
+        if not service["selector"].items() <= pod["labels"].items():
+            yield "calls a Service that does not select the chart's pod"
+        ports = {port["port"]: port["targetPort"] for port in service["ports"]}
+        if ports.get(wanted["port"]) not in {port["name"] for port in pod["ports"]}:
+            yield "calls a Service whose port no container has"
+
+
+def certificate_problems(items, wanted, bundle):
+    """Where the chart itself made the certificate: does the CA that is told verify it?"""
+    host = f"{wanted['name']}.{wanted['namespace']}.svc"
+    for item in items:
+        if item["kind"] != "Secret":
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, text in {**item["data"], "bundle": bundle}.items():
+                (pathlib.Path(scratch) / name).write_bytes(base64.b64decode(text))
+            done = subprocess.run(
+                ["openssl", "verify", "-x509_strict", "-purpose", "sslserver", "-verify_hostname",
+                 host, "-CAfile", "bundle", "tls.crt"], cwd=scratch, text=True, check=False,
+                capture_output=True)
+            if done.returncode:
+                yield f"has a certificate that is not good: {done.stderr}"
+
+
+def selector_problems(webhook, namespace):
+    names = [one for one in webhook["namespaceSelector"]["matchExpressions"]
+             if one["key"] == "kubernetes.io/metadata.name"]
+    if len(names) != 1 or names[0]["operator"] != "NotIn" or \
+            not {namespace, "kube-system"} <= set(names[0]["values"]):
+        yield "is asked about the pods that the cluster needs to heal itself"
+    for selector in ("namespaceSelector", "objectSelector"):
+        for expression in OPT_OUT:
+            if expression not in webhook[selector]["matchExpressions"]:
+                yield f"{selector} does not know the label {expression['key']}"
+
+
+def webhook_problems(item, items, pods):
+    injected = "cert-manager.io/inject-ca-from" in item["metadata"].get("annotations", {})
+    for webhook in item["webhooks"]:
+        wanted = webhook["clientConfig"]["service"]
+        bundle = webhook["clientConfig"].get("caBundle", "")
+        if webhook["rules"] != [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
+                                 "operations": ["CREATE"], "scope": "Namespaced"}]:
+            yield "is asked about more or less than new pods"
+        if webhook["sideEffects"] != "None" or webhook["timeoutSeconds"] > 10:
+            yield "has side effects, or takes long"
+        if webhook["failurePolicy"] not in ("Ignore", "Fail"):
+            yield "says nothing of failures"
+        yield from selector_problems(webhook, wanted["namespace"])
+        if bool(bundle) == injected:
+            yield "has no CA, or two"
+        if bundle and b"BEGIN CERTIFICATE" not in base64.b64decode(bundle, validate=True):
+            yield "has a CA that is no PEM"
+        yield from service_problems(items, wanted, pods)
+        yield from certificate_problems(items, wanted, bundle)
+
+
 def workload(items):
     return (item for item in items if item["kind"] in ("Deployment", "DaemonSet"))
 
@@ -262,7 +345,7 @@ def pods_of(items):
                          for port in container["ports"]]}
 
 
-def item_problems(item, own_roles, pods, config, may_overlap):
+def item_problems(item, items, own_roles, pods, config, may_overlap):
     kind, metadata = item["kind"], item["metadata"]
     missing = LABELS - set(metadata.get("labels", {}))
     if missing:
@@ -276,6 +359,8 @@ def item_problems(item, own_roles, pods, config, may_overlap):
         yield from binding_problems(item, own_roles)
     elif kind == "NetworkPolicy":
         yield from policy_problems(item["spec"], pods)
+    elif kind == "MutatingWebhookConfiguration":
+        yield from webhook_problems(item, items, pods)
     elif kind == "PodDisruptionBudget":
         yield from budget_problems(item["spec"], pods)
     elif kind in ("Deployment", "DaemonSet"):
@@ -296,7 +381,7 @@ def main():
         config = daemon_config(items)
         may_overlap = lets_two_run(items, config)
         for item in items:
-            for text in item_problems(item, own_roles, pods, config, may_overlap):
+            for text in item_problems(item, items, own_roles, pods, config, may_overlap):
                 problems.append(f"{name}: {item['kind']} {item['metadata']['name']} {text}")
         problems += [f"{name}: {text}" for text in rights_problems(items, config)]
     print("\n".join(problems), end="\n" if problems else "")

@@ -51,6 +51,15 @@ render() { # helm, set, version, file
     "$tools/$1" template fit $chart --namespace gpu $2 --kube-version "$3" >"$4"
 }
 
+# The two helms put kinds that are not Kubernetes' own in different places.
+same_documents() { # file, file
+    python3 -c 'import sys
+one, other = (sorted(open(name).read().strip("-\n").split("\n---\n")) for name in sys.argv[1:])
+differ = [text for text in one if text not in other]
+print("\n".join(differ))
+sys.exit(one != other)' "$1" "$2"
+}
+
 # One set of values through both helms, all versions, all rules.
 check_set() { # set, number
     for helm in helm3 helm4; do
@@ -61,7 +70,8 @@ check_set() { # set, number
         done
     done
     for version in $versions; do
-        cmp "$scratch/$2-helm3-$version.yaml" "$scratch/$2-helm4-$version.yaml" || return 1
+        same_documents "$scratch/$2-helm3-$version.yaml" "$scratch/$2-helm4-$version.yaml" ||
+            return 1
     done
     python3 $here/validate.py "$versions" "$scratch/$2-helm4-{}.yaml" || return 1
     python3 $here/check_manifests.py "$scratch/$2-helm4-1.31.yaml"
@@ -170,6 +180,26 @@ check "notes tell who can call without TLS" check_notes "--set scheduler.enabled
 check "notes warn of an open extender port" check_notes \
     "--set config.extender.allowUnauthenticated=true" "WARNING: config.extender.allowUnauthenticated"
 
+# What helm makes differs from call to call; all of it must be good.
+check_made_certificates() {
+    for helm in helm3 helm4; do
+        render $helm "--set webhook.enabled=true" 1.37 "$scratch/made-$helm.yaml" || return 1
+        grep -q '^kind: Secret$' "$scratch/made-$helm.yaml" || return 1
+    done
+    python3 $here/validate.py "$versions" "$scratch/made-helm3.yaml" "$scratch/made-helm4.yaml" &&
+        python3 $here/check_manifests.py "$scratch/made-helm3.yaml" "$scratch/made-helm4.yaml"
+}
+hook="--values $here/values/webhook.yaml"
+check "F41: no webhook unless it is asked for" check_not_rendered "" MutatingWebhookConfiguration
+check "F41: the webhook with certificates that helm makes" check_made_certificates
+check "F41: new pods do not wait for topofit by default" check_rendered \
+    "--set webhook.enabled=true,webhook.certManager.enabled=true" "failurePolicy: Ignore"
+check "F41: new pods wait for topofit when told so" check_rendered "$hook" "failurePolicy: Fail"
+check "F41: further namespaces are left out" check_rendered "$hook" "^ *- gpu-operator$"
+check "F41: cert-manager is told where the CA goes" check_rendered \
+    "--values $here/values/webhook-cert-manager.yaml" "inject-ca-from: gpu/fit-topofit-webhook$"
+check "F41: evictions leave one that answers" check_rendered "$hook" "maxUnavailable: 1"
+
 # topofit itself takes the configuration that the chart makes of the values.
 check_daemon_config() { # set, text
     render helm4 "$1" 1.37 "$scratch/config.yaml" || return 1
@@ -185,6 +215,12 @@ check "topofit's configuration, with a Lease elsewhere" check_daemon_config \
     "--values $here/values/lease-elsewhere.yaml" 'name: "1234"'
 check "topofit's configuration with TLS" check_daemon_config "$tls" \
     "clientCaFile: /etc/topofit-tls/clients/ca.crt"
+check "topofit's configuration with the webhook" check_daemon_config \
+    "--set webhook.enabled=true" "schedulerName: topofit-scheduler"
+check "topofit's configuration with another scheduler in it" check_daemon_config "$hook" \
+    "schedulerName: other-scheduler"
+check "topofit's configuration leaves the name of a scheduler that is there" check_daemon_config \
+    "--values $here/values/webhook-cert-manager.yaml" 'schedulerName: ""'
 check "topofit's configuration, filled" check_daemon_config "--values $here/values/full.yaml" \
     "tlsKeyFile: /etc/topofit-tls/admin/tls.key"
 
@@ -233,6 +269,15 @@ done <<'EOF'
 --set,admin.port=9901 two listeners
 --set,admin.port=10259 choose another
 --set-json,extender.managedResources=[] managedResources
+--set,webhook.enabled=true,--set,webhook.port=9901 choose another
+--set,webhook.enabled=true,--set,webhook.port=10259 choose another
+--set,webhook.failurePolicy=Never failurePolicy
+--set,webhook.timeoutSeconds=11 timeoutSeconds
+--set,webhook.excludedNamespaces[0]=Bad_Name excludedNamespaces
+--set,webhook.caBundle=none caBundle
+--set,webhook.enabled=true,--set,webhook.secretName=cert who signed the certificate
+--set,webhook.enabled=true,--set,config.webhook.enabled=false nobody answer
+--set,webhook.enabled=true,--set,terminationGracePeriodSeconds=18 set at least 19
 --kube-version,1.30.9 1.31
 EOF
 

@@ -28,9 +28,11 @@ def leaves(node, path=()):
 
 # Maps that are documented and passed on as a whole.
 FREE_FORM = {"resources", "scheduler.resources", "podSecurityContext", "securityContext",
-             "nodeSelector"}
+             "nodeSelector", "webhook.certManager.issuerRef"}
 # What a boolean, turned over, cannot do without.
-FLIP_NEEDS = {"serviceAccount.create": "serviceAccount.name=given"}
+FLIP_NEEDS = {"serviceAccount.create": "serviceAccount.name=given",
+              # What helm makes differs each time; run.sh looks at that by itself.
+              "webhook.enabled": "webhook.certManager.enabled=true"}
 
 
 def comments(text):

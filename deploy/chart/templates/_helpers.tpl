@@ -84,6 +84,11 @@ namespace: {{ default .Release.Namespace (dig "leaderElection" "namespace" "" .V
 {{- if and (dig "leaderElection" "enabled" true .Values.config) .Values.scheduler.leaderElection.enabled }}yes{{ end }}
 {{- end }}
 
+{{- /* How long the Service of the webhook may still lead to a pod that is ending. */ -}}
+{{- define "topofit.webhookDrainSeconds" -}}
+3
+{{- end }}
+
 {{- /* How long a Binding may take, in whole seconds; a text that is no duration counts as 0. */ -}}
 {{- define "topofit.bindTimeoutSeconds" -}}
 {{- $text := dig "extender" "bindTimeout" "6s" .Values.config | toString }}
@@ -110,12 +115,34 @@ namespace: {{ default .Release.Namespace (dig "leaderElection" "namespace" "" .V
 {{- with .Values.admin.tls.secretName }}
 {{- $_ := set $own "admin" (dict "tlsCertFile" "/etc/topofit-tls/admin/tls.crt" "tlsKeyFile" "/etc/topofit-tls/admin/tls.key") }}
 {{- end }}
+{{- if .Values.webhook.enabled }}
+{{- /* The scheduler that is there already has a name of its own, the default one as a rule. */}}
+{{- $scheduler := ternary .Values.scheduler.name "" .Values.scheduler.enabled }}
+{{- $_ := set $own "webhook" (dict "schedulerName" (dig "webhook" "schedulerName" $scheduler .Values.config)
+      "listen" (printf ":%d" (int .Values.webhook.port))
+      "tlsCertFile" "/etc/topofit-tls/webhook/tls.crt" "tlsKeyFile" "/etc/topofit-tls/webhook/tls.key") }}
+{{- end }}
 {{- mergeOverwrite (deepCopy .Values.config) $own | toYaml }}
+{{- end }}
+
+{{- define "topofit.webhookSecret" -}}
+{{- default (printf "%s-webhook" (include "topofit.fullname" .)) .Values.webhook.secretName }}
+{{- end }}
+
+{{- /* Labels with which pods and namespaces keep us away; the second is HAMi's. */ -}}
+{{- define "topofit.optOut" -}}
+- key: topofit.io/webhook
+  operator: NotIn
+  values: [ignore]
+- key: hami.io/webhook
+  operator: NotIn
+  values: [ignore]
 {{- end }}
 
 {{- /* What is mounted below /etc/topofit-tls: name -> Secret. */ -}}
 {{- define "topofit.secrets" -}}
-{{- range $name, $secret := dict "extender" .Values.extender.tls.secretName "clients" .Values.extender.tls.clientCaSecretName "admin" .Values.admin.tls.secretName }}
+{{- $webhook := ternary (include "topofit.webhookSecret" .) "" .Values.webhook.enabled }}
+{{- range $name, $secret := dict "extender" .Values.extender.tls.secretName "clients" .Values.extender.tls.clientCaSecretName "admin" .Values.admin.tls.secretName "webhook" $webhook }}
 {{- with $secret }}
 {{ $name }}: {{ . }}
 {{- end }}
@@ -183,9 +210,9 @@ spec:
   priorityClassName: {{ . }}
   {{- end }}
   {{- /*
-  No preStop: it would have nothing to wait for. No Service leads to the pod, and the kube-scheduler
-  beside topofit is told to stop at the same moment. At SIGTERM topofit takes no more calls, answers
-  those it has, and gives the lease up last.
+  At SIGTERM topofit takes no more calls, answers those it has, and gives the lease up last. The
+  kube-scheduler beside it is told to stop at the same moment, so there is nothing to wait for before;
+  but for the webhook, whose Service leads to the pod a little longer.
   */}}
   terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
   {{- with .Values.nodeSelector }}
@@ -244,6 +271,16 @@ spec:
       ports:
         - name: admin
           containerPort: {{ .Values.admin.port }}
+        {{- if .Values.webhook.enabled }}
+        - name: webhook
+          containerPort: {{ .Values.webhook.port }}
+        {{- end }}
+      {{- if .Values.webhook.enabled }}
+      lifecycle:
+        preStop:
+          sleep:
+            seconds: {{ include "topofit.webhookDrainSeconds" . }}
+      {{- end }}
       livenessProbe:
         httpGet:
           path: /livez

@@ -137,7 +137,7 @@ static int add_node(struct listing *listing, const struct machine *machine,
                     const struct named_matrix *matrix, const char *name, struct error *err)
 {
     AUTO(buf_clear) struct buf inventory = buf_with_max(INVENTORY_BYTES_MAX);
-    AUTO(kube_node_clear) struct kube_node kube;
+    AUTO(kube_node_clear) struct kube_node kube = {0};
     struct node *node;
 
     if (map_put(listing->names, name, listing) != NULL)

@@ -98,18 +98,6 @@ json_t *admit_list(json_t *parent, const char *key)
     return json_object_get(parent, key);
 }
 
-bool admit_asks(const struct admission *admission, size_t container,
-                const struct device_class *class)
-{
-    for (size_t i = 0; i < admission->request->ask_count; i++) {
-        const struct ask *ask = &admission->request->asks[i];
-
-        if (ask->container == container && ask->class == class)
-            return true;
-    }
-    return false;
-}
-
 /* --- rules ----------------------------------------------------------------------------------- */
 
 static enum admit_step leave_opted_out(struct admission *admission, enum admit_rule rule)
@@ -273,6 +261,18 @@ _Static_assert(ADMIT_RULE_COUNT <= 32, "admit_verdict.acted is too small");
 
 /* --- a pod ----------------------------------------------------------------------------------- */
 
+/* The name of a partition profile follows the class's own prefix. */
+static bool names_profile(const struct class_table *classes, const char *resource)
+{
+    for (size_t i = 0; i < classes->count; i++) {
+        const char *prefix = classes->items[i].profile_resources;
+
+        if (prefix != NULL && strncmp(resource, prefix, strlen(prefix)) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool names_amounts(const json_t *container, const char *list,
                           const struct class_table *classes)
 {
@@ -282,7 +282,7 @@ static bool names_amounts(const json_t *container, const char *list,
 
     json_object_foreach((json_t *)amounts, name, amount)
     {
-        if (class_find_resource(classes, name) != NULL)
+        if (class_find_resource(classes, name) != NULL || names_profile(classes, name))
             return true;
     }
     return false;

@@ -109,6 +109,14 @@ static void write_cores(json_t *container, const struct ask *ask)
     write_amount(container, class->cores_resource, class->default_cores);
 }
 
+/* A partition: the resource is named after its profile, and says how many. */
+static void copy_profile(json_t *container, const struct ask *ask)
+{
+    AUTO_FREE char *resource = xasprintf("%s%s", ask->class->profile_resources, ask->profile);
+
+    copy_amount(container, resource);
+}
+
 static void write_ask(json_t *container, const struct ask *ask)
 {
     const struct device_class *class = ask->class;
@@ -118,6 +126,10 @@ static void write_ask(json_t *container, const struct ask *ask)
 
     for (size_t i = 0; i < ARRAY_LEN(resources); i++)
         copy_amount(container, resources[i]);
+    if (ask->memory_kind == MEMORY_PROFILE) {
+        copy_profile(container, ask);
+        return;
+    }
     write_count(container, ask);
     write_memory(container, ask);
     write_cores(container, ask);
@@ -138,53 +150,52 @@ static bool keeps_meaning(const struct admission *admission)
     return request_equal(&request, admission->request);
 }
 
-/* The resources of every container as they were, to be put back. */
-static json_t *keep_resources(const struct admission *admission)
+/* The resources of a container as they are, to be put back. */
+static json_t *keep_resources(const json_t *container)
 {
-    json_t *kept = json_array();
+    json_t *resources = json_object_get(container, "resources");
 
-    for (size_t i = 0; i < admission->container_count; i++) {
-        json_t *resources = json_object_get(admission->containers[i], "resources");
-
-        json_array_append_new(kept, resources != NULL ? json_deep_copy(resources) : json_null());
-    }
-    return kept;
+    return resources != NULL ? json_deep_copy(resources) : json_null();
 }
 
-static bool put_back(struct admission *admission, const json_t *kept)
+static void put_back(json_t *container, json_t *kept)
 {
-    for (size_t i = 0; i < admission->container_count; i++) {
-        json_t *resources = json_array_get(kept, i);
-
-        if (json_is_null(resources))
-            json_object_del(admission->containers[i], "resources");
-        else
-            json_object_set(admission->containers[i], "resources", resources);
-    }
-    return false;
+    if (json_is_null(kept))
+        json_object_del(container, "resources");
+    else
+        json_object_set(container, "resources", kept);
 }
 
-static bool has_changed(const struct admission *admission, const json_t *kept)
+static bool is_as_kept(const json_t *container, const json_t *kept)
 {
-    for (size_t i = 0; i < admission->container_count; i++) {
-        const json_t *resources = json_object_get(admission->containers[i], "resources");
+    const json_t *resources = json_object_get(container, "resources");
 
-        if (resources != NULL && !json_equal(resources, json_array_get(kept, i)))
-            return true;
+    return resources == NULL ? json_is_null(kept) : json_equal(resources, kept);
+}
+
+/* Write what one container asks for. return whether something was written. */
+static bool write_container(struct admission *admission, size_t position)
+{
+    json_t *container = admission->containers[position];
+    json_auto_t *kept = keep_resources(container);
+
+    for (size_t i = 0; i < admission->request->ask_count; i++) {
+        if (admission->request->asks[i].container == position)
+            write_ask(container, &admission->request->asks[i]);
     }
+    if (is_as_kept(container, kept))
+        return false;
+    if (keeps_meaning(admission))
+        return true;
+    put_back(container, kept);
     return false;
 }
 
 enum admit_step admit_amounts(struct admission *admission, enum admit_rule rule)
 {
-    json_auto_t *kept = keep_resources(admission);
-
-    for (size_t i = 0; i < admission->request->ask_count; i++) {
-        const struct ask *ask = &admission->request->asks[i];
-
-        write_ask(admission->containers[ask->container], ask);
+    for (size_t i = 0; i < admission->request->container_count; i++) {
+        if (write_container(admission, i))
+            admit_note(admission, rule);
     }
-    if (has_changed(admission, kept) && (keeps_meaning(admission) || put_back(admission, kept)))
-        admit_note(admission, rule);
     return ADMIT_GO_ON;
 }

@@ -144,11 +144,12 @@ enum admit_step admit_core_policy(struct admission *admission, enum admit_rule r
 
 /* --- which devices a container sees ---------------------------------------------------------- */
 
-/* Are the devices of the class put into containers by us? */
-static bool is_delivered(const struct admission *admission, const struct device_class *class)
+/* Are the devices put into the container by us? Partitions have ids that only the node knows. */
+static bool is_delivered(const struct admission *admission, const struct ask *ask)
 {
     return admission->policy->delivery == DELIVERY_DOWNWARD_API &&
-           class->visible_variable != NULL && class->visible_by_id;
+           ask->class->visible_variable != NULL && ask->class->visible_by_id &&
+           ask->memory_kind != MEMORY_PROFILE;
 }
 
 /* The annotation lists all devices of a container: two vendors' would be mixed up. */
@@ -159,8 +160,8 @@ enum admit_step admit_deliverable(struct admission *admission, enum admit_rule r
     for (size_t i = 1; i < request->ask_count; i++) {
         const struct ask *ask = &request->asks[i], *before = &request->asks[i - 1];
 
-        if (ask->container == before->container &&
-            (is_delivered(admission, ask->class) || is_delivered(admission, before->class)))
+        if (ask->container == before->container && ask->class != before->class &&
+            (is_delivered(admission, ask) || is_delivered(admission, before)))
             return admit_refuse(
                 admission, rule, 400,
                 "container %s asks for %s and %s: here a container is told its devices by one "
@@ -177,7 +178,7 @@ enum admit_step admit_deliver(struct admission *admission, enum admit_rule rule)
         json_t *container = admission->containers[ask->container];
         AUTO_FREE char *path = xasprintf(DEVICES_FIELD, admit_text(container, "name"));
 
-        if (is_delivered(admission, ask->class) &&
+        if (is_delivered(admission, ask) &&
             set_field(container, ask->class->visible_variable, path))
             admit_note(admission, rule);
     }
@@ -196,16 +197,16 @@ static bool is_guarded(const struct admission *admission, const struct device_cl
     return false;
 }
 
-/* Does the container ask for a class that has the same variable? Several chips share theirs. */
-static const struct device_class *find_asked(const struct admission *admission, size_t container,
-                                             const char *variable)
+/* What the container asks for that the variable is about, or NULL. Several chips share theirs. */
+static const struct ask *find_ask(const struct admission *admission, size_t container,
+                                  const char *variable)
 {
-    for (size_t i = 0; i < admission->classes->count; i++) {
-        const struct device_class *class = &admission->classes->items[i];
+    for (size_t i = 0; i < admission->request->ask_count; i++) {
+        const struct ask *ask = &admission->request->asks[i];
 
-        if (class->visible_variable != NULL && strcmp(class->visible_variable, variable) == 0 &&
-            admit_asks(admission, container, class))
-            return class;
+        if (ask->container == container && ask->class->visible_variable != NULL &&
+            strcmp(ask->class->visible_variable, variable) == 0)
+            return ask;
     }
     return NULL;
 }
@@ -214,12 +215,12 @@ static const struct device_class *find_asked(const struct admission *admission, 
 static bool guard(struct admission *admission, size_t container, const struct device_class *class)
 {
     const char *variable = class->visible_variable;
-    const struct device_class *asked = find_asked(admission, container, variable);
+    const struct ask *ask = find_ask(admission, container, variable);
 
-    if (asked == NULL)
+    if (ask == NULL)
         return set_value(admission->containers[container], variable,
                          class->no_devices != NULL ? class->no_devices : "");
-    return !is_delivered(admission, asked) &&
+    return !is_delivered(admission, ask) &&
            drop_variable(admission->containers[container], variable);
 }
 

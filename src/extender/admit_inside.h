@@ -51,10 +51,6 @@ const char *admit_text(const json_t *object, const char *key);
 json_t *admit_object(json_t *parent, const char *key);
 json_t *admit_list(json_t *parent, const char *key);
 
-/* Does the container at a position ask for devices of the class? */
-bool admit_asks(const struct admission *admission, size_t container,
-                const struct device_class *class);
-
 /* What a container asks for is written into limits and requests, in the units of the class. */
 admit_rule_fn admit_amounts;
 

@@ -35,6 +35,16 @@ struct admit_policy admitting_policy(void)
         .scheduler_name = "topofit-scheduler", .runtime_class_name = "", .guarded_classes = ""};
 }
 
+void admitting_classes(struct class_table *out)
+{
+    static const char yaml[] = "name: nvidia\nresources: {profiles: nvidia.com/mig-}\n";
+    struct error err = {0};
+
+    classes_builtin(out);
+    assert_ok(classes_read(out, NULL, yaml, sizeof yaml - 1, &err), &err);
+    assert_ok(class_table_index(out, &err), &err);
+}
+
 void admitted_clear(struct admitted *admitted)
 {
     free(admitted->message);
@@ -51,7 +61,7 @@ char *admitting_answer(const char *review, const struct admit_policy *policy)
     struct buf out = buf_with_max(ANSWER_MAX);
     struct error err = {0};
 
-    classes_builtin(&classes);
+    admitting_classes(&classes);
     assert_ok(extender_admit(&extender, review, strlen(review), (struct moment){0}, &out, &err),
               &err);
     assert_false(out.overflowed);

@@ -15,6 +15,9 @@
 /* A JSON tree; fails the test when the text is none. */
 json_t *admitting_tree(const char *text);
 
+/* The built-in classes, with NVIDIA's resources of partitions. The caller clears the table. */
+void admitting_classes(struct class_table *out);
+
 /* A policy with all that is off by default. */
 struct admit_policy admitting_policy(void);
 
@@ -30,7 +33,7 @@ struct admitted {
 void admitted_clear(struct admitted *admitted);
 
 /*
- * Ask about the creation of a pod with the built-in classes. That the answer has the question's
+ * Ask about the creation of a pod with admitting_classes(). That the answer has the question's
  * uid, and that a pod once patched is not patched again, is checked here.
  */
 struct admitted admitting_ask(const json_t *pod, const struct admit_policy *policy);

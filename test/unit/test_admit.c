@@ -249,6 +249,46 @@ static void test_admit__writes_memory_in_units_of_the_class(void **state)
     }
 }
 
+/* What a person writes, and what the class makes of it. Both lists say it afterwards. */
+static const struct {
+    const char *written;
+    const char *resource, *amount;
+} rounded[] = {
+    {"'huawei.com/Ascend910B3':'1','huawei.com/Ascend910B3-memory':'9000'}",
+     "huawei.com~1Ascend910B3-memory", "16384"},
+    {"'huawei.com/Ascend910B3-memory':'9000'}", "huawei.com~1Ascend910B3", "1"},
+    {"'huawei.com/Ascend910C':'1'}", "huawei.com~1Ascend910C", "2"},
+    {"'kunlunxin.com/vxpu':'1','kunlunxin.com/vxpu-memory':'30000'}", "kunlunxin.com~1vxpu-memory",
+     "49152"},
+    {"'mthreads.com/vgpu':'1','mthreads.com/sgpu-memory':'8','mthreads.com/sgpu-core':'4'}",
+     "mthreads.com~1sgpu-memory", "8"},
+    {"'iluvatar.ai/MR-V100-vgpu':'1','iluvatar.ai/MR-V100.vMem':'1Gi'}",
+     "iluvatar.ai~1MR-V100.vMem", "4"},
+    {"'nvidia.com/mig-1g.5gb':'2'}", "nvidia.com~1mig-1g.5gb", "2"},
+};
+
+static void test_admit__writes_what_the_vendors_rules_make_of_an_amount(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rounded); i++) {
+        static const char *const lists[] = {"limits", "requests"};
+
+        for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+            AUTO_FREE char *pod = xasprintf(POD_WITH("", "{'name':'main','resources':{'%s':{%s}}"),
+                                            lists[k], rounded[i].written);
+            AUTO_FREE char *limit = xasprintf(FIRST "/resources/limits/%s", rounded[i].resource);
+            AUTO_FREE char *request =
+                xasprintf(FIRST "/resources/requests/%s", rounded[i].resource);
+            AUTO(admitted_clear) struct admitted admitted = ask(pod);
+
+            if (!admitted.allowed)
+                fail_msg("%s", admitted.message);
+            assert_string_equal(admitting_text(admitted.pod, limit), rounded[i].amount);
+            assert_string_equal(admitting_text(admitted.pod, request), rounded[i].amount);
+        }
+    }
+}
+
 /* --- runtime class and variables ------------------------------------------------------------- */
 
 static void test_admit__sets_the_runtime_class_where_there_is_none(void **state)
@@ -306,6 +346,58 @@ static void test_admit__delivers_devices_through_the_downward_api(void **state)
     assert_null(admitting_at(admitted.pod, "/spec/initContainers/0/env"));
 }
 
+static void test_admit__delivers_no_partitions_whose_ids_only_the_node_knows(void **state)
+{
+    struct admit_policy policy = admitting_policy();
+    AUTO(admitted_clear) struct admitted admitted = {0};
+
+    (void)state;
+    policy.delivery = DELIVERY_DOWNWARD_API;
+    policy.guarded_classes = "nvidia";
+    admitted = admitting_ask_text(
+        POD_WITH("", CONTAINER(",'env':[{'name':'" VISIBLE "','value':'all'}],"
+                               "'resources':{'limits':{'nvidia.com/mig-1g.5gb':'2'}}")),
+        &policy);
+    assert_true(admitted.allowed);
+    assert_int_equal(json_array_size(admitting_at(admitted.pod, FIRST "/env")), 0);
+}
+
+static void test_admit__refuses_to_deliver_devices_of_two_classes_by_one_variable(void **state)
+{
+    static const char pod[] = POD_WITH("", CONTAINER(",'resources':{'limits':{'nvidia.com/gpu':'1',"
+                                                     "'huawei.com/Ascend910B3':'1'}}"));
+    struct admit_policy policy = admitting_policy();
+    AUTO(admitted_clear) struct admitted allowed = {0}, told_apart = {0};
+
+    (void)state;
+    allowed = admitting_ask_text(pod, &policy);
+    assert_true(allowed.allowed);
+    policy.delivery = DELIVERY_DOWNWARD_API;
+    told_apart = admitting_ask_text(pod, &policy);
+    assert_contains(told_apart.message, "NVIDIA GPU");
+    assert_contains(told_apart.message, "a container for each");
+}
+
+/* The chips of a vendor have classes of their own, and one variable. */
+static void test_admit__leaves_a_variable_to_the_class_that_is_asked_for(void **state)
+{
+    struct admit_policy policy = admitting_policy();
+    AUTO(admitted_clear) struct admitted asking = {0}, not_asking = {0};
+
+    (void)state;
+    policy.guarded_classes = "ascend-910b4,ascend-910b3";
+    asking = admitting_ask_text(
+        POD_WITH("", CONTAINER(",'env':[{'name':'ASCEND_VISIBLE_DEVICES','value':'0'}],"
+                               "'resources':{'limits':{'huawei.com/Ascend910B3':'1'}}")),
+        &policy);
+    assert_int_equal(json_array_size(admitting_at(asking.pod, FIRST "/env")), 0);
+    not_asking = admitting_ask_text(CPU_POD, &policy);
+    assert_int_equal(json_array_size(admitting_at(not_asking.pod, FIRST "/env")), 1);
+    assert_string_equal(admitting_text(not_asking.pod, FIRST "/env/0/name"),
+                        "ASCEND_VISIBLE_DEVICES");
+    assert_non_null(admitting_at(not_asking.pod, FIRST "/env/0/value")); /* empty */
+}
+
 static void test_admit__guards_those_who_ask_for_nothing_beside_those_who_do(void **state)
 {
     struct admit_policy policy = admitting_policy();
@@ -353,9 +445,13 @@ int main(void)
         cmocka_unit_test(test_admit__gives_an_amount_its_count),
         cmocka_unit_test(test_admit__copies_amounts_between_limits_and_requests),
         cmocka_unit_test(test_admit__writes_memory_in_units_of_the_class),
+        cmocka_unit_test(test_admit__writes_what_the_vendors_rules_make_of_an_amount),
         cmocka_unit_test(test_admit__sets_the_runtime_class_where_there_is_none),
         cmocka_unit_test(test_admit__hands_priority_and_core_policy_to_the_container),
         cmocka_unit_test(test_admit__delivers_devices_through_the_downward_api),
+        cmocka_unit_test(test_admit__delivers_no_partitions_whose_ids_only_the_node_knows),
+        cmocka_unit_test(test_admit__refuses_to_deliver_devices_of_two_classes_by_one_variable),
+        cmocka_unit_test(test_admit__leaves_a_variable_to_the_class_that_is_asked_for),
         cmocka_unit_test(test_admit__guards_those_who_ask_for_nothing_beside_those_who_do),
         cmocka_unit_test(test_admit__guards_pods_of_other_schedulers_that_want_nothing),
         cmocka_unit_test(test_admit_rule_name__names_every_rule),

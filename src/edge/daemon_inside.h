@@ -39,7 +39,7 @@ struct daemon {
     struct http_budget extender_budget, admin_budget, webhook_budget;
     struct http_server *extender_server, *admin_server;
     struct http_server *webhook_server; /* NULL: no port of its own */
-    bool stopping; /* atomic */
+    bool stopping;                      /* atomic */
 };
 
 /* The extender with the options of this moment; good for one call. */

@@ -295,6 +295,8 @@ if [ -x "$kube/kube-scheduler" ] && [ -x "$kube/kube-apiserver" ]; then
         "$scratch/chart-config.yaml" "$scratch/file-config.yaml"
     check "kube-scheduler loads the chart's configuration" check_loaded "$scratch/chart-config.yaml"
     check "kube-scheduler loads scheduler-config.yaml" check_loaded "$scratch/file-config.yaml"
+    check "F41: helm keeps the webhook's certificates over upgrades" env KUBE_BIN_DIR="$kube" \
+        HELMS="$tools/helm3 $tools/helm4" python3 -B $here/test_upgrade.py
     for values in replicas lease-elsewhere; do
         render helm4 "--values $here/values/$values.yaml" 1.37 "$scratch/$values.yaml"
         check "the chart's rights are enough, in a real cluster: $values" env \

@@ -143,6 +143,8 @@ check "notes name the scheduler" check_notes "" "schedulerName: topofit-schedule
 check "notes give the extender" check_notes "--set scheduler.enabled=false" \
     "urlPrefix: http://127.0.0.1:9901"
 
+check "notes tell that the webhook names the scheduler" check_notes \
+    "--set webhook.enabled=true,webhook.certManager.enabled=true" "Pods that ask for devices need not"
 check "notes tell who binds" check_notes "" "get lease fit-topofit"
 check "notes warn when nobody is elected" check_notes \
     "--set config.leaderElection.enabled=false" "WARNING: config.leaderElection.enabled"

@@ -54,9 +54,6 @@ enum packing_policy decide_packing(const struct decide_policy *policy,
 /* Are idle devices of a node chosen first: as the pod states it, or else as the policy says? */
 bool decide_spreads_devices(const struct decide_policy *policy, const struct request *request);
 
-/* Are idle devices of a node chosen first: as the pod states it, or else as the policy says? */
-bool decide_spreads_devices(const struct decide_policy *policy, const struct request *request);
-
 /*
  * Plan one pod on one node.
  *

@@ -117,8 +117,8 @@ struct partition_table *partition_table_of_profiles(const struct partition_profi
                                                     unsigned count, const char **out_fault);
 
 /* How devices of a product are divided: the first that its words describe, or NULL. */
-const struct class_division *class_division_for(const struct device_class *class,
-                                                const char *product);
+const struct class_division *division_for(const struct class_divisions *divisions,
+                                          const char *product);
 
 /* Both NULL, or the same content. */
 bool partition_table_equal(const struct partition_table *a, const struct partition_table *b);

@@ -83,13 +83,10 @@ struct partition_table *hami_profiles_read(const json_t *profiles, const char **
 
 struct partition_table *hami_geometry_of(const struct device_class *class, const char *product)
 {
+    const struct class_division *division = division_for(&class->hami_geometries, product);
     const char *fault;
 
-    for (size_t i = 0; i < class->hami_geometries.count; i++) {
-        if (text_has_words(product, class->hami_geometries.items[i].product))
-            return partition_table_of(&class->hami_geometries.items[i], &fault);
-    }
-    return NULL;
+    return division != NULL ? partition_table_of(division, &fault) : NULL;
 }
 
 static unsigned profile_at(const struct partition_table *table, unsigned group, unsigned start)
@@ -116,7 +113,7 @@ static bool partition_of_line(const struct partition_table *table, const struct 
     if (profile == table->count || table->profiles[profile].memory_mib != line->memory_mib)
         return false;
     *out = partition_placement_of(table, profile, (unsigned)start,
-                                  partition_at(table, nothing, profile, (unsigned)start));
+                                  partition_at(table, nothing, profile, (unsigned)start).slices);
     return true;
 }
 

@@ -90,7 +90,7 @@ struct partition_table *native_read_partitions(const json_t *json, const struct 
         return NULL;
     if (json_is_array(json))
         return read_list(json, out_fault);
-    division = class != NULL ? class_division_for(class, product) : NULL;
+    division = class != NULL ? division_for(&class->divisions, product) : NULL;
     if (json_is_true(json) && division != NULL)
         return partition_table_of(division, out_fault);
     *out_fault = json_is_true(json) ? "a list of profiles: the class knows none for the product"

@@ -213,11 +213,11 @@ struct partition_table *partition_table_of(const struct class_division *division
     return steal_ptr(&table);
 }
 
-const struct class_division *class_division_for(const struct device_class *class,
-                                                const char *product)
+const struct class_division *division_for(const struct class_divisions *divisions,
+                                          const char *product)
 {
-    for (size_t i = 0; i < class->divisions.count; i++) {
-        const struct class_division *division = &class->divisions.items[i];
+    for (size_t i = 0; i < divisions->count; i++) {
+        const struct class_division *division = &divisions->items[i];
 
         for (size_t k = 0; k < division->products.count; k++) {
             if (text_has_words(product, division->products.items[k]))

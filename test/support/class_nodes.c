@@ -28,7 +28,7 @@ void node_divide(struct node *node, struct partition_table *steal_table)
 
 struct partition_table *table_of(const struct device_class *class, const char *product)
 {
-    const struct class_division *division = class_division_for(class, product);
+    const struct class_division *division = division_for(&class->divisions, product);
     const char *fault = NULL;
     struct partition_table *table;
 

@@ -171,6 +171,10 @@ static void test_f02__neuron_devices_are_shared_by_cores_alone(void **state)
 
     (void)state;
     api_node(harness, "n1", 2, 0, .class = "aws-neuron", .cores = 2, .slots = 2);
+    /* Inferentia, where two devices beside each other are a set. */
+    json_object_set_new(json_object_get(api_node_json(harness, "n1"), "metadata"), "labels",
+                        json_pack("{ss}", "node.kubernetes.io/instance-type", "inf2.24xlarge"));
+    watch_node(harness, "n1");
     api_pod(harness, "a", "aws.amazon.com/neuroncore 1");
     api_pod(harness, "b", "aws.amazon.com/neuroncore 1");
     api_pod(harness, "c", "aws.amazon.com/neuron 1");

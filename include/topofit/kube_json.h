@@ -17,19 +17,24 @@
 #include "topofit/json.h"
 #include "topofit/kube_object.h"
 
-enum kube_kind { KUBE_NODE = 0, KUBE_POD };
+enum kube_kind { KUBE_NODE = 0, KUBE_POD, KUBE_QUOTA };
+#define KUBE_KINDS 3
 
-/* A node or a pod; which one, the kind says. */
+/* "Node", "Pod", "ResourceQuota". Static storage. */
+const char *kube_kind_name(enum kube_kind kind);
+
+/* A node, a pod or a quota; which one, the kind says. */
 struct kube_object {
     enum kube_kind kind;
     bool is_template; /* the pod is not there: a Deployment, a Job or the like would make it */
     struct kube_node node;
     struct kube_pod pod;
+    struct kube_quota quota;
 };
 
 void kube_object_init(struct kube_object *object, enum kube_kind kind);
 void kube_object_clear(struct kube_object *object);
-/* name, namespace, uid, resourceVersion of either. */
+/* name, namespace, uid, resourceVersion of it. */
 const struct kube_meta *kube_object_meta(const struct kube_object *object);
 
 /*
@@ -72,10 +77,10 @@ int kube_list_reader_finish(struct kube_list_reader *reader, struct kube_list_me
                             struct error *err);
 
 /*
- * A dump of `kubectl get nodes,pods -o json`: a List of both kinds (also a bare Node, Pod,
- * NodeList or PodList), and what makes pods (Deployment, Job ...), as pods that are templates.
- * Other kinds are skipped; an item without a kind has that of its list. The dump is read whole:
- * on_object may have been called before an error.
+ * A dump of `kubectl get nodes,pods,quota -o json`: a List of these kinds (also a bare
+ * object, or a NodeList, PodList or ResourceQuotaList), and what makes pods (Deployment, Job ...),
+ * as pods that are templates. Other kinds are skipped; an item without a kind has that of its list.
+ * The dump is read whole: on_object may have been called before an error.
  */
 int kube_json_read_dump(const char *bytes, size_t length, kube_on_object on_object, void *ctx,
                         struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kube_object - nodes and pods as Kubernetes writes them, reduced to what is ever looked at.
+ * kube_object - nodes, pods and quotas as Kubernetes writes them, reduced to what is ever looked
+ * at.
  *
  * The output of the wire and the input of the dialects: plain strings, nothing interpreted yet.
  * All strings are owned and never NULL ("" when absent).
@@ -74,11 +75,21 @@ struct kube_node {
     bool truncated; /* as of a pod: labels, annotations or amounts were left out */
 };
 
+/* A ResourceQuota. */
+struct kube_quota {
+    struct kube_meta meta;
+    struct kube_pairs hard; /* of the spec */
+    bool is_scoped;         /* it has scopes, or a selector of them */
+    bool truncated;         /* as of a pod */
+};
+
 /* init: an empty object on the caller's storage, every string "". clear: accepts zeroed memory. */
 void kube_pod_init(struct kube_pod *pod);
 void kube_pod_clear(struct kube_pod *pod);
 void kube_node_init(struct kube_node *node);
 void kube_node_clear(struct kube_node *node);
+void kube_quota_init(struct kube_quota *quota);
+void kube_quota_clear(struct kube_quota *quota);
 void kube_container_clear(struct kube_container *container);
 
 #endif

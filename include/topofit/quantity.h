@@ -53,4 +53,14 @@ int quantity_parse_memory(const char *text, uint64_t *out, bool *out_has_unit, s
 int quantity_parse_milli(const char *text, uint64_t *out, struct error *err);
 int quantity_parse_bytes(const char *text, uint64_t *out, struct error *err);
 
+/*
+ * A sum of device memory in MiB, as a quota gives it. A number without a unit counts units of
+ * unit_mib, also when the API server wrote it as "20k". Fewer than 16 MiB in M G T P E are a plain
+ * number as well: nobody limits a namespace to a few MB, and the API server writes 2000000 as "2M".
+ * Fractions are dropped; what is too big is UINT64_MAX.
+ *
+ * errors  ERR_INVALID for what is no quantity or negative
+ */
+int quantity_parse_total_mib(const char *text, uint64_t unit_mib, uint64_t *out, struct error *err);
+
 #endif

@@ -19,6 +19,7 @@ const char *event_json_namespace(const struct event_subject *regarding)
     case KUBE_NODE:
         return "default";
     case KUBE_POD:
+    case KUBE_QUOTA:
         return regarding->namespace;
     }
     return "";
@@ -58,10 +59,10 @@ static void write_time(struct buf *out, const char *opening, uint64_t unix_ms)
 
 static void write_regarding(struct buf *out, const struct event_subject *regarding)
 {
-    bool has_namespace = regarding->kind == KUBE_POD;
+    bool has_namespace = regarding->kind != KUBE_NODE;
 
     buf_add_text(out, ",\"regarding\":{\"apiVersion\":\"v1\"");
-    write_text(out, ",\"kind\":", regarding->kind == KUBE_POD ? "Pod" : "Node");
+    write_text(out, ",\"kind\":", kube_kind_name(regarding->kind));
     write_text(out, ",\"name\":", regarding->name);
     if (has_namespace)
         write_text(out, ",\"namespace\":", regarding->namespace);

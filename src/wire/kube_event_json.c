@@ -178,6 +178,17 @@ static const struct json_field node_or_status_shape[] = {
     {0},
 };
 
+static const struct json_field quota_or_status_shape[] = {
+    {.key = "kind", .on_value = kube_reading_take_kind},
+    {.key = "metadata", .shape = kube_meta_shape},
+    {.key = "spec", .shape = kube_quota_spec_shape},
+    {.key = "reason", TEXT(TEXT_REASON)},
+    {.key = "message", TEXT(TEXT_MESSAGE), .accepts_nul = true},
+    {.key = "code", NUMBER(code)},
+    {.key = "details", .shape = details_shape},
+    {0},
+};
+
 #define OBJECT(of) .key = "object", .shape = of, .on_begin = begin_object, .on_end = end_object
 
 static const struct json_field pod_event_shape[] = {
@@ -191,6 +202,15 @@ static const struct json_field node_event_shape[] = {
     {OBJECT(node_or_status_shape)},
     {0},
 };
+
+static const struct json_field quota_event_shape[] = {
+    {.key = "type", .on_value = take_type},
+    {OBJECT(quota_or_status_shape)},
+    {0},
+};
+
+static const struct json_field *const event_shapes[KUBE_KINDS] = {
+    [KUBE_NODE] = node_event_shape, [KUBE_POD] = pod_event_shape, [KUBE_QUOTA] = quota_event_shape};
 
 static int check_bookmark(struct event_reading *reading, struct error *err)
 {
@@ -225,9 +245,9 @@ int kube_json_read_event(enum kube_kind kind, const char *bytes, size_t length,
                          struct kube_event *out, struct error *err)
 {
     AUTO(clear_event_reading) struct event_reading reading = {.kind = kind};
-    const struct json_field *shape = kind == KUBE_POD ? pod_event_shape : node_event_shape;
 
-    if (json_read(shape, &reading, bytes, length, err) < 0 || check_event(&reading, err) < 0)
+    if (json_read(event_shapes[kind], &reading, bytes, length, err) < 0 ||
+        check_event(&reading, err) < 0)
         return -(int)err->code;
     kube_event_clear(out);
     *out = reading.event;

@@ -5,6 +5,17 @@
 #include "kube_reading.h"
 #include "topofit/mem.h"
 
+static const char *const names[KUBE_KINDS] = {
+    [KUBE_NODE] = "Node", [KUBE_POD] = "Pod", [KUBE_QUOTA] = "ResourceQuota"};
+
+const struct json_field *const kube_shapes[KUBE_KINDS] = {
+    [KUBE_NODE] = kube_node_shape, [KUBE_POD] = kube_pod_shape, [KUBE_QUOTA] = kube_quota_shape};
+
+const char *kube_kind_name(enum kube_kind kind)
+{
+    return names[kind];
+}
+
 void kube_object_init(struct kube_object *object, enum kube_kind kind)
 {
     *object = (struct kube_object){.kind = kind};
@@ -15,6 +26,9 @@ void kube_object_init(struct kube_object *object, enum kube_kind kind)
     case KUBE_POD:
         kube_pod_init(&object->pod);
         break;
+    case KUBE_QUOTA:
+        kube_quota_init(&object->quota);
+        break;
     }
 }
 
@@ -22,11 +36,20 @@ void kube_object_clear(struct kube_object *object)
 {
     kube_node_clear(&object->node);
     kube_pod_clear(&object->pod);
+    kube_quota_clear(&object->quota);
 }
 
 const struct kube_meta *kube_object_meta(const struct kube_object *object)
 {
-    return object->kind == KUBE_POD ? &object->pod.meta : &object->node.meta;
+    switch (object->kind) {
+    case KUBE_NODE:
+        return &object->node.meta;
+    case KUBE_POD:
+        return &object->pod.meta;
+    case KUBE_QUOTA:
+        break;
+    }
+    return &object->quota.meta;
 }
 
 int kube_json_read_object(enum kube_kind kind, const char *bytes, size_t length,
@@ -34,10 +57,9 @@ int kube_json_read_object(enum kube_kind kind, const char *bytes, size_t length,
 {
     AUTO(kube_object_clear) struct kube_object object = {0};
     AUTO(kube_reading_clear) struct kube_reading reading = {0};
-    const struct json_field *shape = kind == KUBE_POD ? kube_pod_shape : kube_node_shape;
 
     kube_reading_begin_object(&reading, &object, kind);
-    if (json_read(shape, &reading, bytes, length, err) < 0)
+    if (json_read(kube_shapes[kind], &reading, bytes, length, err) < 0)
         return -(int)err->code;
     kube_reading_end(&reading);
     if (kube_reading_check(&reading, err) < 0)

@@ -3,6 +3,7 @@
 #include "kube_reading.h"
 #include "topofit/mem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,29 +91,37 @@ static const struct json_field list_meta_shape[] = {
     {0},
 };
 
-static const struct json_field pods_shape[] = {
-    {.key = JSON_ELEMENT, .shape = kube_pod_shape, .on_begin = begin_item, .on_end = end_item},
-    {0},
-};
+#define ITEM(of) .key = JSON_ELEMENT, .shape = of, .on_begin = begin_item, .on_end = end_item
 
-static const struct json_field nodes_shape[] = {
-    {.key = JSON_ELEMENT, .shape = kube_node_shape, .on_begin = begin_item, .on_end = end_item},
-    {0},
-};
+static const struct json_field pods_shape[] = {{ITEM(kube_pod_shape)}, {0}};
+static const struct json_field nodes_shape[] = {{ITEM(kube_node_shape)}, {0}};
+static const struct json_field quotas_shape[] = {{ITEM(kube_quota_shape)}, {0}};
+
+#define ITEMS(of) .key = "items", .shape = of, .on_value = take_null_items, .on_begin = begin_items
 
 static const struct json_field pod_list_shape[] = {
     {.key = "kind", .on_value = take_list_kind},
     {.key = "metadata", .shape = list_meta_shape},
-    {.key = "items", .shape = pods_shape, .on_value = take_null_items, .on_begin = begin_items},
+    {ITEMS(pods_shape)},
     {0},
 };
 
 static const struct json_field node_list_shape[] = {
     {.key = "kind", .on_value = take_list_kind},
     {.key = "metadata", .shape = list_meta_shape},
-    {.key = "items", .shape = nodes_shape, .on_value = take_null_items, .on_begin = begin_items},
+    {ITEMS(nodes_shape)},
     {0},
 };
+
+static const struct json_field quota_list_shape[] = {
+    {.key = "kind", .on_value = take_list_kind},
+    {.key = "metadata", .shape = list_meta_shape},
+    {ITEMS(quotas_shape)},
+    {0},
+};
+
+static const struct json_field *const list_shapes[KUBE_KINDS] = {
+    [KUBE_NODE] = node_list_shape, [KUBE_POD] = pod_list_shape, [KUBE_QUOTA] = quota_list_shape};
 
 struct kube_list_reader *kube_list_reader_new(enum kube_kind kind, kube_on_object on_object,
                                               void *ctx)
@@ -124,7 +133,7 @@ struct kube_list_reader *kube_list_reader_new(enum kube_kind kind, kube_on_objec
     reader->ctx = ctx;
     reader->meta.resource_version = xstrdup("");
     reader->meta.continue_token = xstrdup("");
-    reader->json = json_reader_new(kind == KUBE_POD ? pod_list_shape : node_list_shape, reader);
+    reader->json = json_reader_new(list_shapes[kind], reader);
     return reader;
 }
 
@@ -148,8 +157,9 @@ int kube_list_reader_feed(struct kube_list_reader *reader, const char *bytes, si
 
 static int check_list(const struct kube_list_reader *reader, struct error *err)
 {
-    const char *wanted = reader->kind == KUBE_POD ? "PodList" : "NodeList";
+    char wanted[32];
 
+    snprintf(wanted, sizeof wanted, "%sList", kube_kind_name(reader->kind));
     if (reader->list_kind != NULL && strcmp(reader->list_kind, wanted) != 0)
         return error_set(err, ERR_INVALID, "a %s was expected, not a \"%.64s\"", wanted,
                          reader->list_kind);

@@ -98,3 +98,16 @@ void kube_node_clear(struct kube_node *node)
     kube_pairs_clear(&node->allocatable);
     *node = (struct kube_node){0};
 }
+
+void kube_quota_init(struct kube_quota *quota)
+{
+    *quota = (struct kube_quota){0};
+    init_meta(&quota->meta);
+}
+
+void kube_quota_clear(struct kube_quota *quota)
+{
+    clear_meta(&quota->meta);
+    kube_pairs_clear(&quota->hard);
+    *quota = (struct kube_quota){0};
+}

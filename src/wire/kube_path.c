@@ -15,6 +15,8 @@ const char *kube_path_resource(enum kube_kind kind)
         return "nodes";
     case KUBE_POD:
         return "pods";
+    case KUBE_QUOTA:
+        return "resourcequotas";
     }
     return "";
 }

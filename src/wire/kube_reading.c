@@ -24,6 +24,7 @@ void kube_reading_begin_pod(struct kube_reading *reading, struct kube_pod *pod)
     kube_pod_init(pod);
     reading->pod = pod;
     reading->node = NULL;
+    reading->quota = NULL;
     begin(reading, &pod->meta, &pod->truncated);
 }
 
@@ -32,7 +33,17 @@ void kube_reading_begin_node(struct kube_reading *reading, struct kube_node *nod
     kube_node_init(node);
     reading->node = node;
     reading->pod = NULL;
+    reading->quota = NULL;
     begin(reading, &node->meta, &node->truncated);
+}
+
+void kube_reading_begin_quota(struct kube_reading *reading, struct kube_quota *quota)
+{
+    kube_quota_init(quota);
+    reading->quota = quota;
+    reading->node = NULL;
+    reading->pod = NULL;
+    begin(reading, &quota->meta, &quota->truncated);
 }
 
 void kube_reading_begin_object(struct kube_reading *reading, struct kube_object *object,
@@ -46,12 +57,18 @@ void kube_reading_begin_object(struct kube_reading *reading, struct kube_object 
     case KUBE_POD:
         kube_reading_begin_pod(reading, &object->pod);
         break;
+    case KUBE_QUOTA:
+        kube_reading_begin_quota(reading, &object->quota);
+        break;
     }
 }
 
 int kube_reading_check(const struct kube_reading *reading, struct error *err)
 {
-    const char *wanted = reading->pod != NULL ? "Pod" : "Node";
+    enum kube_kind kind = reading->pod != NULL    ? KUBE_POD
+                          : reading->node != NULL ? KUBE_NODE
+                                                  : KUBE_QUOTA;
+    const char *wanted = kube_kind_name(kind);
 
     if (reading->kind != NULL && strcmp(reading->kind, wanted) != 0)
         return error_set(err, ERR_INVALID, "a %s was expected, not a \"%.64s\"", wanted,

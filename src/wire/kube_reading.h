@@ -17,8 +17,9 @@
 
 /* The object that is being read. */
 struct kube_reading {
-    struct kube_pod *pod; /* one of these two, the other is NULL */
+    struct kube_pod *pod; /* one of these three, the others are NULL */
     struct kube_node *node;
+    struct kube_quota *quota;
     struct kube_meta *meta;            /* of it */
     bool *truncated;                   /* of it */
     char *kind;                        /* as the document says, or NULL */
@@ -29,9 +30,11 @@ struct kube_reading {
     size_t status_count, status_capacity;
 };
 
-/* Begin an object: *pod or *node is initialised and filled. It must not move until the end. */
+/* Begin an object: *pod, *node or *quota is initialised and filled. It must not move until the end.
+ */
 void kube_reading_begin_pod(struct kube_reading *reading, struct kube_pod *pod);
 void kube_reading_begin_node(struct kube_reading *reading, struct kube_node *node);
+void kube_reading_begin_quota(struct kube_reading *reading, struct kube_quota *quota);
 void kube_reading_begin_object(struct kube_reading *reading, struct kube_object *object,
                                enum kube_kind kind);
 
@@ -56,15 +59,21 @@ int kube_reading_add_amount(struct kube_reading *reading, struct kube_pairs *pai
 /* on_value of "kind". */
 int kube_reading_take_kind(void *ctx, const struct json_value *value, struct error *err);
 
-/* The members of a pod or node, and of their parts. ctx begins with a struct kube_reading. */
+/* The members of a pod, node or quota, and of their parts. ctx begins with a struct kube_reading.
+ */
 extern const struct json_field kube_pod_shape[];
 extern const struct json_field kube_pod_spec_shape[];
 extern const struct json_field kube_pod_status_shape[];
 extern const struct json_field kube_node_shape[];
 extern const struct json_field kube_node_spec_shape[];
 extern const struct json_field kube_node_status_shape[];
+extern const struct json_field kube_quota_shape[];
+extern const struct json_field kube_quota_spec_shape[];
 extern const struct json_field kube_meta_shape[];
 extern const struct json_field kube_name_shape[];  /* of it, name and namespace */
 extern const struct json_field kube_words_shape[]; /* of it, labels and annotations */
+
+/* Of a whole object, by kind. */
+extern const struct json_field *const kube_shapes[KUBE_KINDS];
 
 #endif

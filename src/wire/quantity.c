@@ -236,3 +236,22 @@ int quantity_parse_bytes(const char *text, uint64_t *out, struct error *err)
 {
     return parse_scaled(text, 0, out, err);
 }
+
+int quantity_parse_total_mib(const char *text, uint64_t unit_mib, uint64_t *out, struct error *err)
+{
+    unsigned __int128 value, mib;
+    struct amount amount;
+    bool rest;
+
+    *out = UINT64_MAX;
+    if (parse(text, &amount, err) < 0)
+        return -(int)err->code;
+    if (!to_whole(&amount, &value, &rest))
+        return 0;
+    mib = value / BYTES_PER_MIB;
+    if (!amount.has_unit || (amount.two == 0 && mib < AMBIGUOUS_BELOW_MIB))
+        mib = value > UINT64_MAX ? UINT64_MAX : value * unit_mib;
+    if (mib < UINT64_MAX)
+        *out = (uint64_t)mib;
+    return 0;
+}

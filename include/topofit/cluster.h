@@ -24,6 +24,7 @@
 #include "topofit/map.h"
 #include "topofit/node.h"
 #include "topofit/pod.h"
+#include "topofit/quota.h"
 #include "topofit/snapshot.h"
 
 struct cluster;
@@ -41,6 +42,8 @@ struct holding_view {
     struct allocation allocation;
     bool has_allocation; /* false: bound without a readable record */
     bool init_done;
+    struct charge *charges; /* of its namespace's quota */
+    size_t charge_count;
     unsigned unattributed; /* devices it is taken to hold that no record names */
 };
 
@@ -171,6 +174,60 @@ void holding_view_clear(struct holding_view *view);
 /* All pods, each with a reference for the caller, ordered by namespace and name. */
 struct pod **cluster_pods(struct cluster *cluster, size_t *count);
 
+/* --- quotas ---------------------------------------------------------------------------------- */
+
+/*
+ * Add or replace a quota, remove one (of that uid; NULL: any), or replace all of them by a complete
+ * list. Takes over the objects; the array stays the caller's. Holdings stay as they are: a limit
+ * below what is used keeps new pods out.
+ */
+void cluster_put_quota(struct cluster *cluster, struct quota *steal_quota);
+void cluster_remove_quota(struct cluster *cluster, const char *namespace, const char *name,
+                          const char *uid);
+void cluster_replace_quotas(struct cluster *cluster, struct quota **quotas, size_t count);
+
+/* Has a quota about to be put remarks that are new? To tell people once. */
+bool cluster_has_new_remarks(struct cluster *cluster, const struct quota *quota);
+
+/* What the limits of its namespace mean for a pod that has no devices yet. */
+enum quota_answer {
+    QUOTA_KEPT = 0, /* kept on any node, or there are no limits */
+    QUOTA_DEPENDS,  /* on how big the node's devices are */
+    QUOTA_EXCEEDED, /* on any node; others of the namespace would have to go */
+    QUOTA_TOO_BIG,  /* the pod alone is more than the limit, on any node */
+};
+
+/*
+ * Compare a pod with the limits of its namespace: exactly as far as it asks for MiB, else by the
+ * largest and the smallest device of the class in the cluster.
+ *
+ * room      written always: what is limited, and used by others. The pod's own booking is no use.
+ * shortage  written with QUOTA_EXCEEDED and QUOTA_TOO_BIG.
+ */
+enum quota_answer cluster_ask_quota(struct cluster *cluster, const char *namespace, const char *uid,
+                                    const struct request *request, struct quota_room *room,
+                                    struct quota_shortage *shortage);
+
+/* One limit of a namespace, for people. All owned. */
+struct quota_view {
+    char *namespace;
+    const struct device_class *class; /* borrowed */
+    enum quota_kind kind;
+    uint64_t limit, used;
+    char *quota; /* name of the object that sets it */
+};
+
+/* The limits in force, ordered by namespace and resource. */
+struct quota_view *cluster_quotas(struct cluster *cluster, size_t *count);
+void quota_views_free(struct quota_view *views, size_t count);
+
+/* What there is to remark about quotas, ordered by namespace and name. All owned. */
+struct quota_remark {
+    char *namespace, *quota, *text;
+};
+struct quota_remark *cluster_quota_remarks(struct cluster *cluster, size_t *count);
+void quota_remarks_free(struct quota_remark *remarks, size_t count);
+
 /* --- reserving ------------------------------------------------------------------------------- */
 
 /*
@@ -178,8 +235,9 @@ struct pod **cluster_pods(struct cluster *cluster, size_t *count);
  *
  * expected  the node_state the plan was made on: if it has changed since, nothing is booked.
  * token     receives the name of this Binding, unique in the process and never 0.
- * errors    ERR_CONFLICT when the node changed (decide again), ERR_BUSY when the pod already holds
- *           something, ERR_NOT_FOUND when the node is gone.
+ * errors    ERR_CONFLICT when the node changed, or what its namespace's quota leaves (decide
+ *           again), ERR_BUSY when the pod already holds something, ERR_NOT_FOUND when the node is
+ *           gone.
  */
 int cluster_reserve(struct cluster *cluster, const struct pod *pod,
                     const struct allocation *allocation, const struct node_state *expected,

@@ -12,6 +12,7 @@
 #include "topofit/gputopo.h"
 #include "topofit/packing.h"
 #include "topofit/plan.h"
+#include "topofit/quota.h"
 #include "topofit/rank.h"
 
 /* Devices tried at most in one search for a combination of a pod's asks on one node. */
@@ -38,6 +39,8 @@ struct decide_policy {
     /* Of the call, for all its nodes; what is spent is taken from it. NULL: each node has its own.
      */
     struct decide_effort *effort;
+    /* Of the pod's namespace, and what others use of it. NULL: nothing limits the pod. */
+    const struct quota_room *quota;
 };
 
 /* The defaults that docs/reference/configuration.md documents. */
@@ -69,6 +72,11 @@ bool decide_spreads_devices(const struct decide_policy *policy, const struct req
  *
  * A refusal is curable exactly when the pod would be kept on the node without other pods, within
  * the same limits. Where only the pod's own asks are in each other's way it is REASON_CONTAINERS.
+ *
+ * With a quota, one ask is placed wherever a set of its candidates keeps both the quota and,
+ * unless the topology is demanded, whatever links it has; demanded links are looked for in the best
+ * set of all and among the cheaper devices. Several asks are placed one after the other: another
+ * combination that would cost less is not searched for. What is planned never exceeds the quota.
  *
  * request  with asks and no problem.
  * use      of this node; use->device_count == node->device_count.

@@ -19,6 +19,7 @@
 #include "topofit/kube_object.h"
 #include "topofit/node.h"
 #include "topofit/pod.h"
+#include "topofit/quota.h"
 
 /* A placement that is about to be written to its pod. All borrowed. */
 struct dialect_placement {
@@ -69,6 +70,12 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
 
 /* Has its node's agent given a pod its devices, or failed to? See struct pod. */
 bool dialect_is_handed_out(const struct kube_pod *kube);
+
+/*
+ * The limits that concern us of a ResourceQuota, and remarks on those that look as if they did and
+ * do not: misspelled resources, amounts that cannot be read (nothing may be had then), scopes.
+ */
+struct quota *dialect_quota(const struct kube_quota *kube, const struct class_table *classes);
 
 /*
  * Read a pod's record from its annotations into the model, asking all dialects: the first that has

@@ -13,6 +13,7 @@
 
 #include "topofit/grant.h"
 #include "topofit/node.h"
+#include "topofit/quota.h"
 #include "topofit/reason.h"
 #include "topofit/request.h"
 
@@ -60,9 +61,10 @@ struct verdict {
     unsigned unattributed;     /* devices of the node taken without a record that tells which */
     uint64_t wanted_mib;       /* memory wanted on each, 0 = the whole device */
     uint64_t largest_free_mib; /* most free on one of the devices refused for their memory */
-    bool cut_short;         /* the containers may fit together in a way that was not looked for */
-    enum tier best_tier;    /* for the topology reasons: the best set's tier */
-    enum tier allowed_tier; /* ... and the worst that was allowed */
+    bool cut_short; /* the containers may fit together in a way that was not looked for */
+    struct quota_shortage quota; /* for the quota reasons */
+    enum tier best_tier;         /* for the topology reasons: the best set's tier */
+    enum tier allowed_tier;      /* ... and the worst that was allowed */
     uint8_t devices[REASON_COUNT];
 };
 

@@ -27,14 +27,16 @@ struct tenant {
     unsigned unattributed;    /* devices it holds that nobody can name */
     struct host_amounts host; /* CPU and memory that it takes */
     int priority;
+    const struct charge *charges; /* of the quota of the pod's namespace; none if in another */
+    size_t charge_count;
     bool may_go;     /* can be evicted for the pod */
     bool is_leaving; /* is being deleted: evicting it costs nothing */
 };
 
 struct preempt_question {
     const struct node *node;
-    const struct request *request; /* with asks and no problem */
-    const struct decide_policy *policy;
+    const struct request *request;      /* with asks and no problem */
+    const struct decide_policy *policy; /* its quota: while all tenants are there */
     struct gputopo_memo *memo;
     struct host_amounts host_free;   /* while all tenants are there */
     struct host_amounts host_wanted; /* by the pod; what is 0 is not looked at */

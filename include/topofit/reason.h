@@ -71,9 +71,12 @@
       "NumaNotFit") \
     X(TOPOLOGY, "TopologyUnsatisfied", true, "no GPU set within the allowed topology tier", \
       "NumaNotFit") \
+    X(QUOTA, "QuotaExceeded", true, "GPU quota of the namespace exceeded", "ResourceQuotaNotFit") \
     X(NOMINATED, "HeldForNominatedPod", true, "GPUs held for a nominated pod", "NodeUnfitPod") \
     X(SET_NEVER, "SetNever", false, \
       "node can never form a set of GPUs that this kind is given out in", "NumaNotFit") \
+    X(QUOTA_TOO_SMALL, "QuotaTooSmall", false, "GPU quota of the namespace smaller than the pod", \
+      "ResourceQuotaNotFit") \
     X(TOPOLOGY_UNKNOWN, "TopologyUnknown", false, "GPU topology unknown and demanded", \
       "NumaNotFit") \
     X(TOPOLOGY_NEVER, "TopologyNever", false, "node can never form the GPU set demanded", \

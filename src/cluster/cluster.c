@@ -22,6 +22,7 @@ struct cluster *cluster_new(const struct hash_key *key)
     cluster->pods_by_uid = map_new(key);
     cluster->ledger = ledger_new(key);
     cluster->nominations = nominations_new(key);
+    cluster->quotas = map_new(key);
     cluster->host_loads = host_loads_new(key);
     cluster->tally = mix_tally_new(key);
     cluster->intern = intern_new(key);
@@ -57,6 +58,8 @@ void cluster_free(struct cluster *cluster)
     mix_tally_free(cluster->tally);
     host_loads_free(cluster->host_loads);
     nominations_free(cluster->nominations);
+    map_free(cluster->quotas, quota_set_free);
+    free(cluster->sizes.items);
     ledger_free(cluster->ledger);
     intern_free(cluster->intern);
     pthread_mutex_destroy(&cluster->lock);
@@ -285,6 +288,7 @@ static void put_node(struct cluster *cluster, struct node *steal_node)
         return;
     }
     intern_node(cluster->intern, steal_node);
+    cluster->sizes.is_current = false;
     ledger_sum(cluster->ledger, steal_node, NULL, &use);
     publish(cluster, known, steal_node, &use);
 }
@@ -296,6 +300,7 @@ static void remove_node(struct cluster *cluster, const char *name)
     if (known == NULL)
         return;
     supply_remove(&cluster->supply, known->state);
+    cluster->sizes.is_current = false;
     free_known_node(known);
     snapshot_unref(steal_ptr(&cluster->current));
 }

@@ -9,6 +9,7 @@
 #include "intern.h"
 #include "ledger.h"
 #include "nominations.h"
+#include "quotas.h"
 #include "topofit/cluster.h"
 #include "topofit/mem.h"
 #include "topofit/mix_tally.h"
@@ -32,6 +33,8 @@ struct cluster {
     struct map *pods_by_uid; /* the same pods, borrowed */
     struct ledger *ledger;
     struct nominations *nominations;
+    struct map *quotas;            /* struct quota_set by namespace, owned */
+    struct class_sizes sizes;      /* of the devices of all nodes */
     struct host_loads *host_loads; /* of the pods that say they are bound */
     struct mix_tally *tally;       /* of pods as they come; NULL when the mix is given */
     struct pod_mix *mix;           /* what the tally last said, or what was given; may be NULL */

@@ -19,6 +19,10 @@ static void view_holding(const struct holding *holding, struct holding_view *out
     };
     if (holding->has_allocation)
         allocation_copy(&holding->allocation, &out->allocation);
+    out->charges = xcalloc(holding->charge_count, sizeof *out->charges);
+    out->charge_count = holding->charge_count;
+    if (holding->charge_count > 0)
+        memcpy(out->charges, holding->charges, holding->charge_count * sizeof *out->charges);
 }
 
 void holding_view_clear(struct holding_view *view)
@@ -27,6 +31,7 @@ void holding_view_clear(struct holding_view *view)
     free(view->name);
     free(view->uid);
     free(view->node);
+    free(view->charges);
     allocation_clear(&view->allocation);
     *view = (struct holding_view){0};
 }

@@ -8,9 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Records come from outside: no million of them adds up to more than 64 bits. */
+#define CHARGE_MAX (UINT64_C(1) << 44)
+
 struct ledger {
-    struct map *by_uid;  /* struct holding, owned */
-    struct map *by_node; /* struct holding, the first of a list; borrowed */
+    struct map *by_uid;       /* struct holding, owned */
+    struct map *by_node;      /* struct holding, the first of a list; borrowed */
+    struct map *by_namespace; /* struct spending, owned */
+};
+
+/* What the holdings of a namespace are charged together. */
+struct spending {
+    struct charge *charges; /* a class each */
+    size_t count, capacity;
+    size_t holdings; /* with charges */
 };
 
 struct ledger *ledger_new(const struct hash_key *key)
@@ -19,6 +30,7 @@ struct ledger *ledger_new(const struct hash_key *key)
 
     ledger->by_uid = map_new(key);
     ledger->by_node = map_new(key);
+    ledger->by_namespace = map_new(key);
     return ledger;
 }
 
@@ -32,13 +44,23 @@ static void free_holding(void *value)
     free(holding->node);
     allocation_clear(&holding->allocation);
     free(holding->grants);
+    free(holding->charges);
     free(holding);
+}
+
+static void free_spending(void *value)
+{
+    struct spending *spending = value;
+
+    free(spending->charges);
+    free(spending);
 }
 
 void ledger_free(struct ledger *ledger)
 {
     if (ledger == NULL)
         return;
+    map_free(ledger->by_namespace, free_spending);
     map_free(ledger->by_node, NULL);
     map_free(ledger->by_uid, free_holding);
     free(ledger);
@@ -63,6 +85,104 @@ static void count_grants(struct holding *holding)
         memcpy(holding->grants, grants, count * sizeof *grants);
 }
 
+/* --- quotas ---------------------------------------------------------------------------------- */
+
+/* A pod whose devices nobody knows is charged what it asks for in MiB and cores. */
+static struct device_size no_size(const void *ctx, const struct device_class *class)
+{
+    (void)ctx, (void)class;
+    return (struct device_size){0};
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void count_charges(struct holding *holding, const struct request *request)
+{
+    struct charge charges[CHARGES_MAX];
+    size_t count =
+        holding->has_allocation
+            ? charges_of_record(request, &holding->allocation, holding->init_done, charges)
+            : charges_of_request(request, holding->init_done, no_size, NULL, charges);
+
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        charges[i].amounts[QUOTA_MEMORY] = least(charges[i].amounts[QUOTA_MEMORY], CHARGE_MAX);
+    holding->charges = xcalloc(count, sizeof *holding->charges);
+    holding->charge_count = count;
+    memcpy(holding->charges, charges, count * sizeof *charges);
+}
+
+static struct charge *spending_of(struct spending *spending, const struct device_class *class)
+{
+    for (size_t i = 0; i < spending->count; i++) {
+        if (spending->charges[i].class == class)
+            return &spending->charges[i];
+    }
+    spending->charges = mem_grow(spending->charges, spending->count, &spending->capacity,
+                                 sizeof *spending->charges);
+    spending->charges[spending->count] = (struct charge){.class = class};
+    return &spending->charges[spending->count++];
+}
+
+/* Unsigned arithmetic wraps, so what was added is taken off again exactly. */
+static void post(struct spending *spending, const struct holding *holding, bool back)
+{
+    for (size_t i = 0; i < holding->charge_count; i++) {
+        struct charge *sum = spending_of(spending, holding->charges[i].class);
+
+        for (unsigned kind = 0; kind < QUOTA_KINDS; kind++) {
+            uint64_t amount = holding->charges[i].amounts[kind];
+
+            sum->amounts[kind] += back ? -amount : amount;
+        }
+    }
+}
+
+static void charge(struct map *by_namespace, const struct holding *holding)
+{
+    struct spending *spending;
+
+    if (holding->charge_count == 0)
+        return;
+    spending = map_get(by_namespace, holding->namespace);
+    if (spending == NULL) {
+        spending = xcalloc(1, sizeof *spending);
+        map_put(by_namespace, holding->namespace, spending);
+    }
+    spending->holdings++;
+    post(spending, holding, false);
+}
+
+static void take_charge_back(struct map *by_namespace, const struct holding *holding)
+{
+    struct spending *spending;
+
+    if (holding->charge_count == 0)
+        return;
+    spending = map_get(by_namespace, holding->namespace);
+    post(spending, holding, true);
+    if (--spending->holdings == 0)
+        free_spending(map_remove(by_namespace, holding->namespace));
+}
+
+uint64_t ledger_charged(const struct ledger *ledger, const char *namespace,
+                        const struct device_class *class, enum quota_kind kind)
+{
+    const struct spending *spending = map_get(ledger->by_namespace, namespace);
+
+    for (size_t i = 0; spending != NULL && i < spending->count; i++) {
+        if (spending->charges[i].class == class)
+            return spending->charges[i].amounts[kind];
+    }
+    return 0;
+}
+
+/* --- holdings -------------------------------------------------------------------------------- */
+
 struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const char *node,
                              const struct allocation *allocation, unsigned unattributed)
 {
@@ -80,6 +200,7 @@ struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const
         allocation_copy(allocation, &holding->allocation);
         count_grants(holding);
     }
+    count_charges(holding, &pod->request);
     ledger_add(ledger, holding);
     return holding;
 }
@@ -95,6 +216,7 @@ void ledger_add(struct ledger *ledger, struct holding *steal_holding)
     steal_holding->previous = NULL;
     if (first != NULL)
         first->previous = steal_holding;
+    charge(ledger->by_namespace, steal_holding);
 }
 
 void ledger_take(struct ledger *ledger, struct holding *holding)
@@ -108,6 +230,7 @@ void ledger_take(struct ledger *ledger, struct holding *holding)
     else
         map_remove(ledger->by_node, holding->node);
     map_remove(ledger->by_uid, holding->uid);
+    take_charge_back(ledger->by_namespace, holding);
 }
 
 void ledger_remove(struct ledger *ledger, struct holding *holding)
@@ -146,6 +269,29 @@ bool ledger_next(const struct ledger *ledger, struct map_cursor *at)
     return map_next(ledger->by_uid, at);
 }
 
+static void check_charges(const struct ledger *ledger)
+{
+    struct ledger anew = {.by_namespace = map_new(&(struct hash_key){{0, 0}})};
+    struct map_cursor at = {0};
+
+    while (map_next(ledger->by_uid, &at))
+        charge(anew.by_namespace, at.value);
+    assert(map_count(anew.by_namespace) == map_count(ledger->by_namespace));
+    at = (struct map_cursor){0};
+    while (map_next(ledger->by_namespace, &at)) {
+        const struct spending *spending = at.value;
+
+        for (size_t i = 0; i < spending->count; i++) {
+            const struct charge *sum = &spending->charges[i];
+
+            for (unsigned kind = 0; kind < QUOTA_KINDS; kind++)
+                assert(sum->amounts[kind] ==
+                       ledger_charged(&anew, at.key, sum->class, (enum quota_kind)kind));
+        }
+    }
+    map_free(anew.by_namespace, free_spending);
+}
+
 void ledger_check(const struct ledger *ledger)
 {
     struct map_cursor at = {0};
@@ -163,4 +309,5 @@ void ledger_check(const struct ledger *ledger)
         }
     }
     assert(listed == map_count(ledger->by_uid));
+    check_charges(ledger);
 }

@@ -5,12 +5,14 @@
  * Owned by the cluster and used under its lock. The ledger knows holdings and the names of nodes,
  * not the nodes themselves.
  *
- * Invariant: a uid has at most one holding, and it hangs in the list of exactly its node.
+ * Invariants: a uid has at most one holding, and it hangs in the list of exactly its node; what a
+ * namespace uses is the sum of the charges of its holdings.
  */
 #ifndef TOPOFIT_LEDGER_H
 #define TOPOFIT_LEDGER_H
 
 #include "topofit/cluster.h"
+#include "topofit/quota.h"
 
 struct holding {
     char *namespace, *name, *uid, *node;
@@ -22,6 +24,8 @@ struct holding {
     struct allocation allocation;
     struct grant *grants; /* what the allocation comes to; ids borrowed from it */
     size_t grant_count;
+    struct charge *charges; /* of its namespace's quota; they never change */
+    size_t charge_count;
     unsigned unattributed;           /* devices taken that no record names */
     uint64_t token;                  /* of the Binding whose end decides; 0 when nobody will tell */
     uint64_t earlier;                /* of one before it that is in doubt as well, or 0 */
@@ -62,6 +66,10 @@ void holding_add_use(const struct holding *holding, const struct node *node, str
 /* Sum what is held on a node, leaving out the pod with the uid `except` (NULL: nobody). */
 void ledger_sum(const struct ledger *ledger, const struct node *node, const char *except,
                 struct node_use *out);
+
+/* What the holdings of a namespace are charged for one class and kind together. */
+uint64_t ledger_charged(const struct ledger *ledger, const char *namespace,
+                        const struct device_class *class, enum quota_kind kind);
 
 /* All holdings, for looking at: step with a map_cursor, whose value is a struct holding. */
 bool ledger_next(const struct ledger *ledger, struct map_cursor *at);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reserve - booking devices for a Binding on its way, and its ends. */
 #include "cluster_inside.h"
+#include "topofit/reason.h"
 
 #include <assert.h>
 #include <string.h>
@@ -28,6 +29,8 @@ int cluster_reserve(struct cluster *cluster, const struct pod *pod,
     if (ledger_find(cluster->ledger, pod->uid) != NULL)
         return error_set(err, ERR_BUSY, "pod %s/%s already holds devices", pod->namespace,
                          pod->name);
+    if (!cluster_quota_allows(cluster, pod, allocation))
+        return error_set(err, ERR_CONFLICT, "%s", reason_text(REASON_QUOTA));
     holding = ledger_enter(cluster->ledger, pod, expected->node->name, allocation, 0);
     holding->state = HOLDING_RESERVED;
     holding->list_number = cluster->list_number;

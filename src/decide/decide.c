@@ -6,6 +6,7 @@
 #include "arrange.h"
 #include "draft.h"
 #include "place.h"
+#include "spend.h"
 
 #include <assert.h>
 #include <string.h>
@@ -203,18 +204,26 @@ static bool arrange_device(const struct problem *problem, unsigned position, str
 static void arrange_partitions(const struct problem *problem, struct plan *plan,
                                struct verdict *verdict)
 {
+    struct quota_shortage over;
+
     plan->partition_count = 0;
     for (unsigned i = 0; problem->is_divided && i < problem->node->device_count; i++) {
         if (problem->node->devices[i].partitions == NULL || arrange_device(problem, i, plan))
             continue;
         problem->effort->cut_short = true;
         verdict->reason = REASON_CONTAINERS;
+        return;
     }
+    /* Only now it is known how large the partitions are. */
+    if (problem->is_divided && problem->policy->quota != NULL &&
+        !spend_allows(problem, plan, &over))
+        spend_refuse(&over, verdict);
 }
 
 /* Find sets for all asks. The verdict is that of the first ask without a place in the order. */
 static void place_all(const struct problem *problem, struct plan *draft, struct verdict *verdict)
 {
+    struct quota_shortage over;
     struct plan combination;
 
     place_in_order(problem, draft, verdict);
@@ -223,6 +232,10 @@ static void place_all(const struct problem *problem, struct plan *draft, struct 
     if (!combine(problem, &combination))
         return;
     choose_anew(problem, &combination);
+    if (problem->policy->quota != NULL && !spend_allows(problem, &combination, &over)) {
+        spend_refuse(&over, verdict);
+        return;
+    }
     plan_copy(&combination, draft);
     verdict->reason = REASON_OK;
 }

@@ -77,16 +77,26 @@ static void hold_plan(struct problem *problem, const struct plan *plan, struct h
 
 /* --- holding --------------------------------------------------------------------------------- */
 
+static struct decide_policy without_quota(const struct decide_policy *policy)
+{
+    struct decide_policy own = *policy;
+
+    own.quota = NULL;
+    return own;
+}
+
 /* Place one nominee beside those before it. */
 static void hold(const struct site *site, const struct nominee *nominee,
                  const struct decide_policy *policy, struct gputopo_memo *memo,
                  struct held_devices *held)
 {
+    /* The quota is that of another namespace; the nominee was found to fit its own. */
+    const struct decide_policy own_policy = without_quota(policy);
     struct node_use use;
     struct problem problem = {.node = site->node,
                               .use = &use,
                               .request = &nominee->pod->request,
-                              .policy = policy,
+                              .policy = &own_policy,
                               .rule = decide_topology_rule(policy, &nominee->pod->request),
                               .memo = memo};
     struct verdict verdict;
@@ -94,7 +104,7 @@ static void hold(const struct site *site, const struct nominee *nominee,
 
     node_use_copy(&nominee->use, &use);
     node_use_join(&use, &held->later);
-    decide_node(site->node, &use, problem.request, policy, memo, &plan, &verdict);
+    decide_node(site->node, &use, problem.request, &own_policy, memo, &plan, &verdict);
     if (verdict.reason == REASON_OK)
         hold_plan(&problem, &plan, held);
 }

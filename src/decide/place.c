@@ -4,6 +4,7 @@
 
 #include "arrange.h"
 #include "set_places.h"
+#include "spend.h"
 #include "topofit/packing.h"
 
 #include <string.h>
@@ -542,6 +543,31 @@ static device_mask choose(struct placing *placing)
     return choose_by_topology(placing->problem, &question, placing->plan, placing->verdict);
 }
 
+/* The best set, if it keeps the quota; else the best of devices of which any set does. */
+static device_mask choose_within_quota(struct placing *placing)
+{
+    const struct problem *problem = placing->problem;
+    struct quota_shortage over;
+    struct plan before, draft;
+    device_mask set;
+
+    plan_copy(placing->plan, &before);
+    set = choose(placing);
+    plan_copy(placing->plan, &draft);
+    draft.sets[placing->ask] = set;
+    if (set == 0 || spend_allows(problem, &draft, &over))
+        return set;
+    plan_copy(&before, placing->plan);
+    if (spend_narrow(problem, &before, placing->ask, placing->fit.candidates, &set)) {
+        placing->fit.candidates = set;
+        return choose(placing);
+    }
+    draft.sets[placing->ask] = set;
+    spend_allows(problem, &draft, &over);
+    spend_refuse(&over, placing->verdict);
+    return 0;
+}
+
 /* Is the number not one of the rule's? Fewer devices than that is the plainer thing to say. */
 static bool is_wrong_count(const struct placing *placing)
 {
@@ -584,7 +610,7 @@ device_mask place_ask(const struct problem *problem, size_t ask, struct plan *pl
         return 0;
     }
     if (verdict->reason == REASON_OK)
-        set = choose(&placing);
+        set = problem->policy->quota == NULL ? choose(&placing) : choose_within_quota(&placing);
     if (!reason_is_curable(verdict->reason))
         return set;
     if (placing.rule != NULL)

@@ -94,18 +94,35 @@ static device_mask conflicted_now(const struct preempt_question *question)
     return conflicted;
 }
 
+/* The quota once the tenants of a set are gone. */
+static void quota_without(const struct preempt_question *question, const struct tenant_set *gone,
+                          struct quota_room *out)
+{
+    *out = *question->policy->quota;
+    for (size_t t = 0; t < question->tenant_count; t++) {
+        if (tenant_set_has(gone, t))
+            quota_room_give_back(out, question->tenants[t].charges,
+                                 question->tenants[t].charge_count);
+    }
+}
+
 static bool fits_beside(const struct preempt_question *question, device_mask conflicted,
                         const struct tenant_set *gone)
 {
+    struct decide_policy policy = *question->policy;
+    struct quota_room quota;
     struct verdict verdict;
     struct node_use use;
     struct plan plan;
 
+    if (policy.quota != NULL) {
+        quota_without(question, gone, &quota);
+        policy.quota = &quota;
+    }
     sum_beside_held(question, gone, &use);
     for (device_mask left = conflicted; left != 0; left &= left - 1)
         use.devices[mask_first(left)].conflicted = true;
-    decide_node(question->node, &use, question->request, question->policy, question->memo, &plan,
-                &verdict);
+    decide_node(question->node, &use, question->request, &policy, question->memo, &plan, &verdict);
     return verdict.reason == REASON_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "topofit/extender.h"
 #include "topofit/extender_json.h"
 #include "pod_events.h"
+#include "pod_quota.h"
 #include "topofit/mem.h"
 
 #include <stdlib.h>
@@ -234,6 +235,8 @@ static int reserve(struct binding *binding, struct allocation *out, struct error
         AUTO(snapshot_unref_pointer)
         struct snapshot *snapshot = cluster_snapshot(extender->cluster);
         const struct node_state *state = snapshot_find(snapshot, binding->args.node);
+        struct decide_policy policy = extender->options.policy;
+        struct pod_quota quota;
         struct verdict verdict;
         struct site site;
         struct plan plan;
@@ -242,8 +245,8 @@ static int reserve(struct binding *binding, struct allocation *out, struct error
         if (state == NULL)
             return error_set(err, ERR_NOT_FOUND, "%s", reason_text(REASON_NODE_UNKNOWN));
         site = node_state_site(state);
-        holds_decide(&site, binding->pod, &extender->options.policy, extender->memo, &plan,
-                     &verdict);
+        pod_quota_ask(extender->cluster, binding->pod, &quota, &policy);
+        holds_decide(&site, binding->pod, &policy, extender->memo, &plan, &verdict);
         if (verdict.reason != REASON_OK)
             return error_set(err, ERR_CONFLICT, "%s", reason_text(verdict.reason));
         plan_allocation(&plan, state->node, &binding->pod->request, out);

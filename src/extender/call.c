@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JUMPS_FEW 64     /* not worth another order */
+#define JUMPS_FEW 64 /* not worth another order */
+#define WORDS_MAX 400
 #define POD_NAME_MAX 253 /* source: RFC 1123 names, as the API server checks them */
 
 /* --- the question ---------------------------------------------------------------------------- */
@@ -73,6 +74,7 @@ int call_open(struct extender *extender, const char *bytes, size_t length, struc
     out->effort.trials_left = DECIDE_CALL_TRIALS_MAX;
     out->policy = extender->options.policy;
     out->policy.effort = &out->effort;
+    pod_quota_ask(extender->cluster, out->pod, &out->quota, &out->policy);
     find_positions(extender->cluster, out);
     return 0;
 }
@@ -202,6 +204,17 @@ static struct considered *refuse(struct extender *extender, const struct call *c
     return considered_new(outcome_refused(&verdict, NULL, words), fate_of(extender, reason), text);
 }
 
+static struct considered *refuse_for_quota(const struct extender *extender, const struct call *call)
+{
+    const struct verdict verdict = pod_quota_verdict(&call->quota);
+    AUTO_FREE char *text = refusal_text(&call->pod->request, NULL, &verdict);
+    char words[WORDS_MAX];
+
+    quota_shortage_describe(&verdict.quota, words, sizeof words);
+    return considered_new(outcome_refused(&verdict, NULL, words), fate_of(extender, verdict.reason),
+                          text);
+}
+
 /* Until the call is cleared. */
 static const struct node_answer *own(struct call *call, struct considered *steal_considered)
 {
@@ -289,8 +302,9 @@ void call_find_kind(struct extender *extender, struct call *call)
 {
     const struct extender_options *options = &extender->options;
 
-    if (call->kind != NULL || call->args.has_nodes || holds_unsettled(call) ||
-        call->pod->request.problem != NULL)
+    /* What is left of a quota changes with every pod of the namespace. */
+    if (call->kind != NULL || call->args.has_nodes || call->policy.quota != NULL ||
+        holds_unsettled(call) || call->pod->request.problem != NULL)
         return;
     call->kind = recall_kind(extender->recall, &call->pod->request, &options->policy,
                              options->answer_failed_nodes);
@@ -305,6 +319,11 @@ void call_consider(struct extender *extender, struct call *call)
     }
     if (call->pod->request.problem != NULL) {
         answer_all(call, own(call, refuse(extender, call, REASON_BAD_REQUEST)));
+        return;
+    }
+    /* Nodes that were sent along may have devices of sizes that nobody has seen. */
+    if (pod_quota_refuses(&call->quota) && !call->args.has_nodes) {
+        answer_all(call, own(call, refuse_for_quota(extender, call)));
         return;
     }
     call_find_kind(extender, call);

@@ -7,6 +7,7 @@
 #define TOPOFIT_CALL_H
 
 #include "considered.h"
+#include "pod_quota.h"
 #include "recall.h"
 #include "topofit/decide.h"
 #include "topofit/extender.h"
@@ -23,7 +24,8 @@ struct call {
     struct snapshot *snapshot;
     size_t count;                /* nodes asked about */
     struct decide_effort effort; /* shared by these */
-    struct decide_policy policy; /* points to it: a call stays where it was opened */
+    struct pod_quota quota;      /* of the pod's namespace */
+    struct decide_policy policy; /* points to both: a call stays where it was opened */
     struct error trouble;        /* why the call as a whole cannot be answered; empty when it can */
 
     uint32_t *positions;                /* [count] of the nodes in the snapshot, or NAME_NOWHERE */

@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "criteria_columns.h"
+#include "pod_quota.h"
 #include "views.h"
 #include "topofit/dialect.h"
 #include "topofit/mem.h"
@@ -32,6 +33,8 @@ struct explanation {
     struct row *rows;            /* [snapshot->count] best first */
     enum packing_policy packing; /* the pod's */
     struct ranking *ranking;
+    struct pod_quota quota;
+    struct decide_policy policy; /* points to it */
     size_t kept;
 };
 
@@ -62,7 +65,7 @@ static void explain_node(struct extender *extender, const struct explanation *ex
         row->verdict.reason = REASON_BAD_REQUEST;
         return;
     }
-    holds_decide(&site, explanation->pod, &extender->options.policy, extender->memo, &plan,
+    holds_decide(&site, explanation->pod, &explanation->policy, extender->memo, &plan,
                  &row->verdict);
     if (row->verdict.reason != REASON_OK)
         return;
@@ -344,6 +347,8 @@ size_t explain_pod(struct extender *extender, const struct kube_pod *pod, struct
         write_any_node(&explanation, now, format, out);
         return explanation.snapshot->count;
     }
+    explanation.policy = extender->options.policy;
+    pod_quota_ask(extender->cluster, explanation.pod, &explanation.quota, &explanation.policy);
     explanation.packing = decide_packing(&extender->options.policy, &explanation.pod->request);
     fill(extender, &explanation);
     if (format == VIEW_TEXT)

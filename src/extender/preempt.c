@@ -2,6 +2,7 @@
 /* preempt - whom kube-scheduler should evict on the nodes it proposes (concepts/preemption.md). */
 #include "topofit/preempt.h"
 
+#include "pod_quota.h"
 #include "tenants.h"
 #include "topofit/dialect.h"
 #include "topofit/extender.h"
@@ -36,7 +37,8 @@ struct preemption {
     struct snapshot *snapshot;
     unsigned trials;
     struct decide_effort effort;
-    struct decide_policy policy; /* points to the effort */
+    struct pod_quota quota;
+    struct decide_policy policy; /* points to both */
     struct answered_node *nodes; /* [args.proposal_count] */
     size_t node_count;           /* kept so far */
 };
@@ -348,6 +350,7 @@ int extender_preempt(struct extender *extender, const char *bytes, size_t length
     preemption.pod = dialect_pod(&preemption.args.pod, extender->classes);
     preemption.holds =
         cluster_find_holding(extender->cluster, preemption.pod->uid, &preemption.own);
+    pod_quota_ask(extender->cluster, preemption.pod, &preemption.quota, &preemption.policy);
     preemption.snapshot = cluster_snapshot(extender->cluster);
     preemption.nodes = xcalloc(preemption.args.proposal_count + 1, sizeof *preemption.nodes);
     if (!request_wants_devices(&preemption.pod->request))

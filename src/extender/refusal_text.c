@@ -50,5 +50,8 @@ char *refusal_text(const struct request *request, const struct node *node,
         return product_text(request, node);
     if (verdict->reason == REASON_TOPOLOGY || verdict->reason == REASON_TOPOLOGY_NEVER)
         return xasprintf("%s (maxAllowed=%d)", text, (int)verdict->allowed_tier);
+    if (verdict->quota.class != NULL)
+        return xasprintf("%s (limits.%s)", text,
+                         quota_resource(verdict->quota.class, verdict->quota.kind));
     return xstrdup(text);
 }

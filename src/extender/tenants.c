@@ -23,6 +23,8 @@ struct holder {
     const struct holding_view *view;
     struct standing standing;
     struct host_amounts host;
+    const struct charge *charges; /* of the same quota as the pod's; borrowed from the view */
+    size_t charge_count;
     bool may_go, is_leaving;
 };
 
@@ -42,6 +44,7 @@ static struct holder holder_of(struct cluster *cluster, const struct holding_vie
                                const struct pod *preemptor)
 {
     AUTO(pod_unref_pointer) struct pod *pod = cluster_find_pod_by_uid(cluster, view->uid);
+    bool same_quota = strcmp(view->namespace, preemptor->namespace) == 0;
 
     /* Who is not known to be there cannot be evicted. */
     if (pod == NULL || !pod_holds_devices(pod) || strcmp(pod->node, view->node) != 0)
@@ -49,6 +52,8 @@ static struct holder holder_of(struct cluster *cluster, const struct holding_vie
     return (struct holder){.view = view,
                            .standing = {pod->priority, pod->started},
                            .host = pod->host,
+                           .charges = view->charges,
+                           .charge_count = same_quota ? view->charge_count : 0,
                            .may_go = pod->priority < preemptor->priority,
                            .is_leaving = pod->deleting};
 }
@@ -109,6 +114,8 @@ static void sort_in(struct tenants *tenants, const struct node *node, const stru
                                 .unattributed = holders[i].view->unattributed,
                                 .host = holders[i].host,
                                 .priority = holders[i].standing.priority,
+                                .charges = holders[i].charges,
+                                .charge_count = holders[i].charge_count,
                                 .may_go = holders[i].may_go,
                                 .is_leaving = holders[i].is_leaving};
 

@@ -123,6 +123,10 @@ void verdict_describe(const struct verdict *verdict, const struct node *node, ch
 
     if (size == 0)
         return;
+    if (verdict->quota.class != NULL) {
+        quota_shortage_describe(&verdict->quota, text, size);
+        return;
+    }
     if (node != NULL && node->problem != NULL &&
         (verdict->reason == REASON_NO_INVENTORY || verdict->reason == REASON_NO_CLASS ||
          verdict->reason == REASON_TOO_FEW_DEVICES || verdict->reason == REASON_DEVICE_TOO_SMALL))

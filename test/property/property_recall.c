@@ -129,9 +129,26 @@ static void change_host(struct history_of *of)
     watch_node(of->harness, node);
 }
 
+/* Some leave room for a few pods, some for any. */
+static void change_quota(struct history_of *of)
+{
+    AUTO_FREE char *hard = NULL;
+
+    if (chance_one_in(&of->chance, 3)) {
+        api_delete_quota(of->harness, "q");
+        return;
+    }
+    hard = xasprintf("nvidia.com/gpumem %u, nvidia.com/gpucores %u",
+                     8000 * chance_below(&of->chance, 30), 200 * chance_below(&of->chance, 10));
+    api_quota(of->harness, "q", hard);
+}
+
 static void something_happens(struct history_of *of)
 {
-    switch (chance_below(&of->chance, 12)) {
+    switch (chance_below(&of->chance, 13)) {
+    case 12:
+        change_quota(of);
+        break;
     case 10:
         nominate_some_pod(of);
         break;

@@ -127,6 +127,15 @@ json_t *api_take_pod(struct harness *harness, const char *pod);
 /* It leaves, and the watch shows that. */
 void api_delete_pod(struct harness *harness, const char *pod);
 
+/*
+ * Create or change a ResourceQuota of the pods' namespace, and show it to the watch. hard: limits,
+ * "nvidia.com/gpumem 10000, nvidia.com/gpucores 100"; amounts go as they are written.
+ */
+void api_quota(struct harness *harness, const char *name, const char *hard);
+void api_delete_quota(struct harness *harness, const char *name);
+/* What counts against the limit of a resource of that namespace; a limit there must be. */
+uint64_t quota_used(const struct harness *harness, const char *resource);
+
 /* --- the watch ------------------------------------------------------------------------------- */
 
 void watch_pod(struct harness *harness, const char *pod);    /* ADDED or MODIFIED */

@@ -36,7 +36,7 @@ static void test_reason_is_curable__what_tenants_hold_and_nothing_else(void **st
                                           REASON_ISOLATION,   REASON_SLOTS,     REASON_UNATTRIBUTED,
                                           REASON_TOPOLOGY,    REASON_NOMINATED, REASON_PLACEMENT,
                                           REASON_APPLICATION, REASON_SERVICE,   REASON_SLICE_SIZE,
-                                          REASON_HANDLES,     REASON_SETS};
+                                          REASON_HANDLES,     REASON_SETS,      REASON_QUOTA};
     unsigned count = 0;
 
     (void)state;

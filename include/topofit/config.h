@@ -54,6 +54,7 @@ struct config {
     char *kube_kubeconfig; /* "" = look for one */
     uint64_t kube_binds_max;
     bool kube_watch_list;
+    bool quota_enabled;
     bool kube_wake_pods;
     uint64_t kube_node_lock_timeout_ms;
     uint64_t kube_reconcile_interval_ms; /* 0 = only when asked */

@@ -36,6 +36,7 @@ struct controller_options {
     size_t binds_max; /* Bindings in flight at once, those that wait for a lock included */
     uint64_t node_lock_timeout_ms; /* see lock_keeper.h; 0: as HAMi, five minutes */
     bool streams_lists;            /* see reflector.h */
+    bool reads_quotas;             /* keep a copy of the ResourceQuotas as well */
     uint64_t reconcile_interval_ms;
     bool wakes; /* tell kube-scheduler of freed capacity; see waker.h */
     /* The seeds of these two are chosen here. */
@@ -117,6 +118,7 @@ struct copy_status {
 
 struct controller_status {
     struct copy_status nodes, pods;
+    struct copy_status quotas; /* zeroed when they are not looked at */
     struct binder_counters binds;
     size_t binds_in_flight, binds_settling; /* see binder_in_flight(); with those that wait */
     struct lock_keeper_counters locks;

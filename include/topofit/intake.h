@@ -19,6 +19,7 @@ struct intake_listener {
     void *ctx;
     void (*on_node_problem)(void *ctx, const char *node, const char *problem);
     void (*on_record_problem)(void *ctx, const struct pod *pod);
+    void (*on_quota_remark)(void *ctx, const struct quota *quota, const char *remark);
     void (*on_conflict)(void *ctx, const struct conflict *conflict);
 };
 
@@ -29,8 +30,10 @@ void intake_free(struct intake *intake);
 
 const struct class_table *intake_classes(const struct intake *intake);
 
-/* Where the reflectors of nodes and of pods put their objects. Valid as long as the intake. */
+/* Where the reflectors of a kind put their objects. Valid as long as the intake. */
 struct reflector_sink intake_nodes(struct intake *intake);
 struct reflector_sink intake_pods(struct intake *intake);
+struct reflector_sink intake_quotas(struct intake *intake);
+struct reflector_sink intake_sink(struct intake *intake, enum kube_kind kind);
 
 #endif

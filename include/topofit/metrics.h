@@ -59,6 +59,10 @@
       "Pods that hold devices, by how certain that is.") \
     X(RECORD_CONFLICTS, COUNTER, "topofit_record_conflicts_total", "", \
       "Devices that came to be claimed by records which cannot all be true.") \
+    X(QUOTA_LIMIT, GAUGE, "topofit_quota_limit", "namespace,quota,resource", \
+      "Limits of namespaces in force, in the units of the resource.") \
+    X(QUOTA_USED, GAUGE, "topofit_quota_used", "namespace,resource", \
+      "What counts against such a limit, in the same units.") \
     X(BINDINGS_SETTLED, COUNTER, "topofit_bindings_settled_total", "", \
       "Bindings whose unclear end was found out later.") \
     X(NODE_LOCKS, COUNTER, "topofit_node_locks_total", "change", \

@@ -5,7 +5,8 @@
  * It takes a picture of the cluster and asks the server for the list as it was at the very version
  * at which our watch stands. So every difference is a mistake: an event that was lost or taken
  * wrongly, never one that is still on its way. The ledger is held against the pods as well. What is
- * found is counted, told once, and repaired: the reflector is to list again.
+ * found is counted, told once, and repaired: the reflector is to list again. Quotas are left out:
+ * nothing is kept of them that their next event, or the list after a lost watch, does not replace.
  *
  * A state machine without I/O; it reads answers as a stream. Not thread-safe; the thread that feeds
  * the reflectors owns it, so that picture and version belong together.

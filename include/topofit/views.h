@@ -46,4 +46,8 @@ int view_pod(struct extender *extender, const char *namespace, const char *name,
 void view_mix(struct extender *extender, struct moment now, enum view_format format,
               struct buf *out);
 
+/* The limits of namespaces on devices, what counts against them, and what is odd about quotas. */
+void view_quota(struct extender *extender, struct moment now, enum view_format format,
+                struct buf *out);
+
 #endif

@@ -18,7 +18,7 @@ static const char help[] =
     "\n"
     "  -f, --file FILE  a pod, or what makes pods: a Deployment, a Job ... (YAML or JSON);\n"
     "                   the first in the file counts; - reads stdin\n"
-    "  --cluster FILE   nodes and pods: the output of 'kubectl get nodes,pods -A -o yaml'\n"
+    "  --cluster FILE   nodes and pods: the output of 'kubectl get nodes,pods,quota -A -o yaml'\n"
     "  --config FILE    configuration (YAML), of which topology and packing count\n"
     "  --policy POLICY  pack, spread or topology-first; default: as configured\n"
     "  -o, --output FORMAT  text (default) or json\n"
@@ -28,7 +28,7 @@ static const char help[] =
     "Ends with 0 when a node fits, 1 when none does.\n"
     "\n"
     "Examples:\n"
-    "  kubectl get nodes,pods -A -o yaml > dump.yaml\n"
+    "  kubectl get nodes,pods,quota -A -o yaml > dump.yaml\n"
     "  topofit explain -f pod.yaml --cluster dump.yaml\n"
     "  helm template llm vllm/vllm-stack | topofit explain -f - --cluster dump.yaml\n"
     "  kubectl get pod train-0 -o yaml | topofit explain -f - --cluster dump.yaml -o json\n";

@@ -32,7 +32,7 @@ static const char help[] =
     "\n"
     "Examples:\n"
     "  topofit serve --kubeconfig ~/.kube/config\n"
-    "  kubectl get nodes,pods -A -o yaml > dump.yaml && topofit serve --cluster dump.yaml\n"
+    "  kubectl get nodes,pods,quota -A -o yaml > dump.yaml && topofit serve --cluster dump.yaml\n"
     "  curl -s '127.0.0.1:9902/debug/nodes?format=text'\n";
 
 /* What the command line said; all borrowed from it. */

@@ -14,8 +14,9 @@
 
 #define ANSWER_MAX_BYTES (8u << 20) /* of one object; lists are read as they come */
 #define NODE_LOCK_TIMEOUT_MS 300000u
-#define PODS_WAIT_MS 1000u  /* at the start, for the lease */
-#define LAST_WORDS_MS 2000u /* at the end, events are written and doubts settled so long */
+#define PODS_WAIT_MS 1000u   /* at the start, for the lease */
+#define QUOTAS_WAIT_MS 5000u /* at the start, nothing is bound before quotas are known */
+#define LAST_WORDS_MS 2000u  /* at the end, events are written and doubts settled so long */
 
 /* kube-scheduler looks at pods through the same glass; a pod that finishes is told as deleted. */
 #define UNFINISHED_PODS "status.phase!=Succeeded,status.phase!=Failed"
@@ -27,6 +28,8 @@ static struct reflector *reflector_of(const struct controller *c, enum machine m
         return c->nodes;
     case POD_REFLECTOR:
         return c->pods;
+    case QUOTA_REFLECTOR:
+        return c->quotas;
     case LOCK_KEEPER:
     case BINDER:
     case LEASE:
@@ -89,6 +92,9 @@ struct controller *controller_new(const struct controller_options *options)
     c->nodes =
         new_reflector(options, KUBE_NODE, sink_pair_sink(&c->node_sinks), seed[NODE_REFLECTOR]);
     c->pods = new_reflector(options, KUBE_POD, intake_pods(options->intake), seed[POD_REFLECTOR]);
+    if (options->reads_quotas)
+        c->quotas = new_reflector(options, KUBE_QUOTA, intake_quotas(options->intake),
+                                  seed[QUOTA_REFLECTOR]);
     if (options->lease != NULL) {
         struct lease_options lease = *options->lease;
 
@@ -143,6 +149,7 @@ void controller_free(struct controller *c)
     lease_free(c->lease);
     reflector_free(c->nodes);
     reflector_free(c->pods);
+    reflector_free(c->quotas);
     free(c);
 }
 
@@ -160,6 +167,16 @@ static bool leads(const struct controller *c, uint64_t now_ms)
 }
 
 /*
+ * Quotas are waited for only at the start, only so long, and not when we may not read them: they
+ * keep nobody from the devices that are there.
+ */
+static bool waits_for_quotas(const struct controller *c, uint64_t now_ms)
+{
+    return c->quotas != NULL && reflector_lists_done(c->quotas) == 0 &&
+           reflector_counters(c->quotas)->errors == 0 && now_ms < c->began_ms + QUOTAS_WAIT_MS;
+}
+
+/*
  * A leader before us may have bound pods that our watch has not shown: what we know has to come
  * from a list that was asked for since.
  */
@@ -167,7 +184,8 @@ static bool may_bind(const struct controller *c, uint64_t now_ms)
 {
     uint64_t pod_lists = reflector_lists_done(c->pods);
 
-    if (!leads(c, now_ms) || reflector_lists_done(c->nodes) == 0 || pod_lists == 0)
+    if (!leads(c, now_ms) || waits_for_quotas(c, now_ms) || reflector_lists_done(c->nodes) == 0 ||
+        pod_lists == 0)
         return false;
     return !elects(c) || (c->term == lease_term(c->lease) && pod_lists > c->lists_at_term);
 }
@@ -337,6 +355,8 @@ static void drive_reflector(struct controller *c, enum machine machine, uint64_t
         out->wait_until_ms = least(out->wait_until_ms, pods_wait_until_ms(c, machine));
         return;
     }
+    if (reflector_of(c, machine) == NULL)
+        return;
     do
         reflector_next(reflector_of(c, machine), now_ms, &wish);
     while (wish.action == REFLECTOR_CANCEL && call == NULL); /* it ended by itself meanwhile */
@@ -476,6 +496,8 @@ int controller_submit_bind(struct controller *c, struct bind_job *steal_job, uin
     look_at_lease(c, now_ms);
     if (c->stopping)
         return error_set(err, ERR_BUSY, "topofit is stopping");
+    if (waits_for_quotas(c, now_ms))
+        return error_set(err, ERR_BUSY, "the namespaces' quotas have not been listed yet");
     if (!may_bind(c, now_ms))
         return error_set(err, ERR_BUSY, "this topofit is not the leader");
     if (steal_job->term != c->term)
@@ -535,6 +557,8 @@ void controller_read_status(const struct controller *c, uint64_t now_ms,
     };
     read_copy(c->nodes, &out->nodes);
     read_copy(c->pods, &out->pods);
+    if (c->quotas != NULL)
+        read_copy(c->quotas, &out->quotas);
     snprintf(out->lock_problem, sizeof out->lock_problem, "%s", lock_keeper_problem(c->locks));
     snprintf(out->last_broken_lock, sizeof out->last_broken_lock, "%s",
              lock_keeper_last_broken(c->locks));

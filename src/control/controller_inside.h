@@ -14,6 +14,7 @@
 enum machine {
     NODE_REFLECTOR = 0,
     POD_REFLECTOR,
+    QUOTA_REFLECTOR,
     LOCK_KEEPER, /* before the binder, which it hands jobs to */
     BINDER,
     LEASE,
@@ -36,6 +37,7 @@ struct call {
 
 struct controller {
     struct reflector *nodes, *pods;
+    struct reflector *quotas; /* NULL: not looked at */
     struct lock_keeper *locks;
     struct sink_pair node_sinks; /* the lock keeper only reads, so it goes first */
     struct binder *binder;

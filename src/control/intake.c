@@ -15,6 +15,8 @@ struct intake {
     size_t node_count, node_capacity;
     struct pod **pods;
     size_t pod_count, pod_capacity;
+    struct quota **quotas;
+    size_t quota_count, quota_capacity;
 };
 
 struct intake *intake_new(struct cluster *cluster, const struct class_table *classes,
@@ -183,12 +185,91 @@ struct reflector_sink intake_pods(struct intake *intake)
                                    .remove = remove_pod};
 }
 
+/* --- quotas ---------------------------------------------------------------------------------- */
+
+/* Its remarks are told if they are new. */
+static struct quota *understand_quota(struct intake *intake, const struct kube_object *object)
+{
+    struct quota *quota = dialect_quota(&object->quota, intake->classes);
+
+    if (intake->listener.on_quota_remark == NULL ||
+        !cluster_has_new_remarks(intake->cluster, quota))
+        return quota;
+    for (size_t i = 0; i < quota->remark_count; i++)
+        intake->listener.on_quota_remark(intake->listener.ctx, quota, quota->remarks[i]);
+    return quota;
+}
+
+static void drop_quotas(struct intake *intake)
+{
+    for (size_t i = 0; i < intake->quota_count; i++)
+        quota_free(intake->quotas[i]);
+    intake->quota_count = 0;
+}
+
+static void begin_quotas(void *ctx)
+{
+    drop_quotas(ctx);
+}
+
+static void add_quota(void *ctx, struct kube_object *object)
+{
+    struct intake *intake = ctx;
+
+    intake->quotas = mem_grow(intake->quotas, intake->quota_count, &intake->quota_capacity,
+                              sizeof *intake->quotas);
+    intake->quotas[intake->quota_count++] = understand_quota(intake, object);
+}
+
+static void commit_quotas(void *ctx)
+{
+    struct intake *intake = ctx;
+
+    cluster_replace_quotas(intake->cluster, intake->quotas, intake->quota_count);
+    intake->quota_count = 0;
+}
+
+static void upsert_quota(void *ctx, struct kube_object *object)
+{
+    struct intake *intake = ctx;
+
+    cluster_put_quota(intake->cluster, understand_quota(intake, object));
+}
+
+static void remove_quota(void *ctx, struct kube_object *object)
+{
+    struct intake *intake = ctx;
+    const struct kube_meta *meta = &object->quota.meta;
+
+    cluster_remove_quota(intake->cluster, meta->namespace, meta->name, meta->uid);
+}
+
+struct reflector_sink intake_quotas(struct intake *intake)
+{
+    return (struct reflector_sink){.ctx = intake,
+                                   .begin = begin_quotas,
+                                   .item = add_quota,
+                                   .commit = commit_quotas,
+                                   .upsert = upsert_quota,
+                                   .remove = remove_quota};
+}
+
+struct reflector_sink intake_sink(struct intake *intake, enum kube_kind kind)
+{
+    static struct reflector_sink (*const sinks[KUBE_KINDS])(struct intake *) = {
+        [KUBE_NODE] = intake_nodes, [KUBE_POD] = intake_pods, [KUBE_QUOTA] = intake_quotas};
+
+    return sinks[kind](intake);
+}
+
 void intake_free(struct intake *intake)
 {
     if (intake == NULL)
         return;
     drop_nodes(intake);
     drop_pods(intake);
+    drop_quotas(intake);
+    free(intake->quotas);
     free(intake->nodes);
     free(intake->pods);
     free(intake);

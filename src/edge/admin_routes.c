@@ -183,6 +183,18 @@ static void handle_mix(void *ctx, const struct http_request *request)
     answer_view(request, format, &body);
 }
 
+static void handle_quota(void *ctx, const struct http_request *request)
+{
+    struct extender extender = daemon_extender(ctx);
+    AUTO(buf_clear) struct buf body = buf_with_max(VIEW_BYTES_MAX);
+    enum view_format format;
+
+    if (!read_format(request, &format))
+        return;
+    view_quota(&extender, clock_now(), format, &body);
+    answer_view(request, format, &body);
+}
+
 static void handle_node(void *ctx, const struct http_request *request)
 {
     struct extender extender = daemon_extender(ctx);
@@ -291,6 +303,7 @@ const struct http_route admin_routes[] = {
     {.method = "GET", .path = "/debug/nodes/", .is_prefix = true, .handle = handle_node},
     {.method = "GET", .path = "/debug/cache/diff", .handle = handle_cache_diff},
     {.method = "GET", .path = "/debug/mix", .handle = handle_mix},
+    {.method = "GET", .path = "/debug/quota", .is_slow = true, .handle = handle_quota},
     {.method = "GET", .path = "/debug/pods", .is_slow = true, .handle = handle_pods},
     {.method = "GET", .path = "/debug/pods/", .is_prefix = true, .handle = handle_pod},
 };

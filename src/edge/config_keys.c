@@ -118,6 +118,8 @@ const struct key config_keys[] = {
      "requests for Events at once"},
     {"events.words", KEY_CHOICE, RELOADED, AT(event_words), "topofit", 0, 0, words_words,
      "whose reasons and notes Events have; hami: for dashboards that match those"},
+    {"quota.enabled", KEY_BOOL, FIXED, AT(quota_enabled), "true", 0, 0, NULL,
+     "keep namespaces within their ResourceQuotas on device memory and cores"},
     {"topology.mode", KEY_CHOICE, RELOADED, AT(topology_mode), "soft", 0, 0, mode_words,
      "soft ranks, hard refuses, pods may choose; off ignores links for all pods"},
     {"topology.source", KEY_CHOICE, RELOADED, AT(topology_source), "auto", 0, 0, source_words,

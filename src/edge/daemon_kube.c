@@ -41,6 +41,15 @@ static void log_record_problem(void *ctx, const struct pod *pod)
               log_text("problem", pod->record_problem));
 }
 
+static void log_quota_remark(void *ctx, const struct quota *quota, const char *remark)
+{
+    struct daemon *daemon = ctx;
+
+    log_event(daemon->log, LOG_LEVEL_WARN, "quota does not do what it says",
+              log_text("namespace", quota->namespace), log_text("quota", quota->name),
+              log_text("problem", remark));
+}
+
 /* Several pods claim one device: in the log, and as an Event of the node. */
 static void tell_conflict(void *ctx, const struct conflict *conflict)
 {
@@ -139,6 +148,7 @@ static struct intake *new_intake(struct daemon *daemon)
                       &(struct intake_listener){.ctx = daemon,
                                                 .on_node_problem = log_node_problem,
                                                 .on_record_problem = log_record_problem,
+                                                .on_quota_remark = log_quota_remark,
                                                 .on_conflict = tell_conflict});
 }
 
@@ -162,6 +172,7 @@ static int start_loop(struct daemon *daemon, struct kube_config *steal_config, s
                        .binds_max = config->kube_binds_max,
                        .streams_lists = config->kube_watch_list,
                        .node_lock_timeout_ms = config->kube_node_lock_timeout_ms,
+                       .reads_quotas = config->quota_enabled,
                        .reconcile_interval_ms = config->kube_reconcile_interval_ms,
                        .wakes = config->kube_wake_pods,
                        .lease = config->lease_enabled ? &lease : NULL,

@@ -89,10 +89,30 @@ static void write_locks(struct metrics_writer *writer, const struct controller_s
         write_number(writer, METRIC_NODE_LOCKS_BROKEN, lock_end_word(end), locks->broken[end]);
 }
 
+static void write_quotas(struct metrics_writer *writer, struct cluster *cluster)
+{
+    size_t count;
+    struct quota_view *views = cluster_quotas(cluster, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct quota_view *view = &views[i];
+        AUTO_FREE char *resource = xasprintf("limits.%s", quota_resource(view->class, view->kind));
+        const char *of_limit[] = {view->namespace, view->quota, resource};
+        const char *of_use[] = {view->namespace, resource};
+
+        metrics_write(writer, METRIC_QUOTA_LIMIT, of_limit,
+                      (double)quota_in_units(view->class, view->kind, view->limit));
+        metrics_write(writer, METRIC_QUOTA_USED, of_use,
+                      (double)quota_in_units(view->class, view->kind, view->used));
+    }
+    quota_views_free(views, count);
+}
+
 static void write_controller(struct metrics_writer *writer, const struct controller_status *status)
 {
     write_watch(writer, "node", &status->nodes.counters);
     write_watch(writer, "pod", &status->pods.counters);
+    write_watch(writer, "resourcequota", &status->quotas.counters);
     write_number(writer, METRIC_BINDINGS_SETTLED, NULL, status->binds.settled);
     write_locks(writer, status);
     write_number(writer, METRIC_LEADER, NULL, status->may_bind);
@@ -133,6 +153,7 @@ static void collect(void *ctx, struct metrics_writer *writer)
     write_number(writer, METRIC_CACHE_SYNCED, NULL, cluster_is_synced(daemon->cluster));
     write_devices(writer, snapshot);
     write_holdings(writer, daemon->cluster);
+    write_quotas(writer, daemon->cluster);
     daemon_write_tls_metrics(daemon, writer);
 }
 

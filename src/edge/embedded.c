@@ -53,9 +53,9 @@ int embedded_each_object(const char *bytes, size_t length, kube_on_object on_obj
     return read_yaml(bytes, length, on_object, ctx, err);
 }
 
-/* The two sinks that the watch uses as well: a dump is a list that never changes again. */
+/* The sinks that the watch uses as well: a dump is a list that never changes again. */
 struct loading {
-    struct reflector_sink nodes, pods;
+    struct reflector_sink sinks[KUBE_KINDS];
     size_t count;     /* objects so far */
     struct map *uids; /* of pods: "namespace/name", owned */
     struct error err; /* the first thing that cannot be */
@@ -73,24 +73,36 @@ static void note_uid(struct loading *loading, const struct kube_meta *meta)
     free(map_put(loading->uids, meta->uid, steal_ptr(&name)));
 }
 
+/* What a manifest leaves to the API server. */
+static void set_namespace(struct kube_meta *meta)
+{
+    if (meta->namespace[0] != '\0')
+        return;
+    free(meta->namespace);
+    meta->namespace = xstrdup("default");
+}
+
+static void set_uid(struct kube_meta *meta)
+{
+    if (meta->uid[0] != '\0')
+        return;
+    free(meta->uid);
+    meta->uid = xasprintf("%s/%s", meta->namespace, meta->name);
+}
+
 static void load_object(void *ctx, struct kube_object *object)
 {
     struct loading *loading = ctx;
-    struct reflector_sink *sink = object->kind == KUBE_NODE ? &loading->nodes : &loading->pods;
+    struct reflector_sink *sink = &loading->sinks[object->kind];
 
     if (object->is_template)
         return;
     loading->count++;
+    if (object->kind == KUBE_QUOTA)
+        set_namespace(&object->quota.meta);
     if (object->kind == KUBE_POD) {
-        if (object->pod.meta.namespace[0] == '\0') {
-            free(object->pod.meta.namespace);
-            object->pod.meta.namespace = xstrdup("default");
-        }
-        if (object->pod.meta.uid[0] == '\0') {
-            free(object->pod.meta.uid);
-            object->pod.meta.uid =
-                xasprintf("%s/%s", object->pod.meta.namespace, object->pod.meta.name);
-        }
+        set_namespace(&object->pod.meta);
+        set_uid(&object->pod.meta);
         note_uid(loading, &object->pod.meta);
     }
     sink->item(sink->ctx, object);
@@ -101,22 +113,20 @@ int embedded_read(struct cluster *cluster, const struct class_table *classes, co
 {
     /* Problems are shown with the nodes; a file is read once, by somebody who looks. */
     struct intake *intake = intake_new(cluster, classes, &(struct intake_listener){0});
-    struct loading loading = {.nodes = intake_nodes(intake),
-                              .pods = intake_pods(intake),
-                              .uids = map_new(&(struct hash_key){{0, 0}})};
+    struct loading loading = {.uids = map_new(&(struct hash_key){{0, 0}})};
     int result;
 
-    loading.nodes.begin(loading.nodes.ctx);
-    loading.pods.begin(loading.pods.ctx);
+    for (unsigned kind = 0; kind < KUBE_KINDS; kind++) {
+        loading.sinks[kind] = intake_sink(intake, (enum kube_kind)kind);
+        loading.sinks[kind].begin(loading.sinks[kind].ctx);
+    }
     result = embedded_each_object(bytes, length, load_object, &loading, err);
     if (result == 0 && loading.err.code != ERR_NONE)
         result = error_set(err, loading.err.code, "%s", loading.err.text);
     if (result == 0 && loading.count == 0)
         result = error_set(err, ERR_INVALID, "there is no node and no pod in it");
-    if (result == 0) {
-        loading.nodes.commit(loading.nodes.ctx);
-        loading.pods.commit(loading.pods.ctx);
-    }
+    for (unsigned kind = 0; result == 0 && kind < KUBE_KINDS; kind++)
+        loading.sinks[kind].commit(loading.sinks[kind].ctx);
     map_free(loading.uids, free);
     intake_free(intake);
     return result;

@@ -13,12 +13,16 @@
 #define DIFFERENCES_TOLD 10
 
 /* What can go wrong, and come right again. */
-enum concern { NODES = 0, PODS, LEASE, LOCKS, WAKES, EVENTS, CONCERNS };
+enum concern { NODES = 0, PODS, QUOTAS, LEASE, LOCKS, WAKES, EVENTS, CONCERNS };
 
 static const char *const all_well[CONCERNS] = {
-    [NODES] = "nodes: in step with the API server", [PODS] = "pods: in step with the API server",
-    [LEASE] = "the lease can be renewed again",     [WAKES] = "waiting pods can be woken again",
-    [LOCKS] = "nodes can be locked again",          [EVENTS] = "Events can be written again",
+    [NODES] = "nodes: in step with the API server",
+    [PODS] = "pods: in step with the API server",
+    [LEASE] = "the lease can be renewed again",
+    [WAKES] = "waiting pods can be woken again",
+    [LOCKS] = "nodes can be locked again",
+    [EVENTS] = "Events can be written again",
+    [QUOTAS] = "resourcequotas: in step with the API server",
 };
 
 struct kube_news {
@@ -146,6 +150,7 @@ void kube_news_tell(struct kube_news *news, const struct controller_status *stat
 {
     tell_problem(news, NODES, status->nodes.problem);
     tell_problem(news, PODS, status->pods.problem);
+    tell_problem(news, QUOTAS, status->quotas.problem);
     tell_problem(news, LEASE, status->lease_problem);
     tell_problem(news, LOCKS, status->lock_problem);
     tell_problem(news, WAKES, status->wake_problem);

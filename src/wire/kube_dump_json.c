@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kube_dump_json - dumps of `kubectl get nodes,pods -o json`.
+ * kube_dump_json - dumps of `kubectl get nodes,pods,quota -o json`.
  *
  * kubectl sorts members by name, so a list says its kind behind its items, and an item its kind
  * behind what a reader would need it for. A dump is in memory anyway: it is read once for the
@@ -33,6 +33,7 @@ static const struct kind {
 } kinds[] = {
     {"Node", "NodeList", KUBE_NODE, false},
     {"Pod", "PodList", KUBE_POD, false},
+    {"ResourceQuota", "ResourceQuotaList", KUBE_QUOTA, false},
     {"Deployment", "DeploymentList", KUBE_POD, true},
     {"StatefulSet", "StatefulSetList", KUBE_POD, true},
     {"DaemonSet", "DaemonSetList", KUBE_POD, true},

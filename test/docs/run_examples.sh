@@ -28,7 +28,7 @@ cd "$1"
 
 pages='docs/howto/try-without-a-cluster.md docs/howto/debug-a-pending-pod.md
     docs/howto/describe-your-nodes.md docs/howto/secure-the-ports.md
-    docs/howto/simulate-a-workload.md docs/concepts/scoring.md'
+    docs/howto/simulate-a-workload.md docs/concepts/scoring.md docs/concepts/quota.md'
 [ ! -e README.md ] || pages="$pages README.md"
 recipe_page=docs/howto/describe-your-nodes.md
 

@@ -48,7 +48,7 @@ static struct moment now(const struct story *story)
     return (struct moment){story->now_ms, story->now_ms};
 }
 
-static struct story *story_new(bool elects)
+static struct story *story_with(bool elects, bool reads_quotas)
 {
     static const struct lease_options lease = {"n", "t", "us", 15000, 10000, 2000, 0};
     struct story *story = xcalloc(1, sizeof *story);
@@ -62,10 +62,16 @@ static struct story *story_new(bool elects)
         .cluster = story->cluster,
         .history = story->history,
         .binds_max = 4,
+        .reads_quotas = reads_quotas,
         .lease = elects ? &lease : NULL,
         .seed = 42,
     });
     return story;
+}
+
+static struct story *story_new(bool elects)
+{
+    return story_with(elects, false);
 }
 
 static void story_free(struct story **place)
@@ -403,6 +409,58 @@ static void test_stop__without_an_election_ends_when_nothing_is_left_to_do(void 
     assert_int_equal(story->sent_count, 0);
 }
 
+/* --- quotas ---------------------------------------------------------------------------------- */
+
+#define QUOTAS_WAIT_MS 5000u /* at the start */
+#define QUOTAS "/api/v1/resourcequotas"
+
+/* Nodes and pods are listed, quotas are not. */
+static struct story *story_without_quotas(void)
+{
+    struct story *story = story_with(false, true);
+
+    drive(story);
+    answer_lists(story, EMPTY("Pod", "6"));
+    assert_false(may_bind(story));
+    assert_int_equal(submit(story), -ERR_BUSY);
+    return story;
+}
+
+static void test_quotas__nothing_is_bound_before_they_are_listed(void **state)
+{
+    AUTO(story_free) struct story *story = story_without_quotas();
+
+    (void)state;
+    answer(story, "GET", QUOTAS "?limit", 200, EMPTY("ResourceQuota", "7"));
+    assert_true(may_bind(story));
+    assert_true(is_sent(story, "GET", QUOTAS "?watch=1"));
+    assert_int_equal(submit(story), 0);
+}
+
+static void test_quotas__who_may_not_read_them_binds_and_says_so(void **state)
+{
+    AUTO(story_free) struct story *story = story_without_quotas();
+    struct controller_status status;
+
+    (void)state;
+    answer(story, "GET", QUOTAS "?limit", 403, STATUS("403"));
+    assert_true(may_bind(story));
+    controller_read_status(story->controller, story->now_ms, &status);
+    assert_contains(status.quotas.problem, "list of resourcequotas: HTTP 403");
+    assert_string_equal(status.pods.problem, "");
+}
+
+static void test_quotas__are_not_waited_for_when_their_list_does_not_come(void **state)
+{
+    AUTO(story_free) struct story *story = story_without_quotas();
+
+    (void)state;
+    pass(story, QUOTAS_WAIT_MS - 1);
+    assert_false(may_bind(story));
+    pass(story, 1);
+    assert_true(may_bind(story));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +476,9 @@ int main(void)
         cmocka_unit_test(test_leader__takes_no_job_of_an_earlier_term),
         cmocka_unit_test(test_stop__gives_the_lease_up_when_the_last_bind_has_ended),
         cmocka_unit_test(test_stop__keeps_the_lease_when_a_binding_is_in_doubt),
+        cmocka_unit_test(test_quotas__nothing_is_bound_before_they_are_listed),
+        cmocka_unit_test(test_quotas__who_may_not_read_them_binds_and_says_so),
+        cmocka_unit_test(test_quotas__are_not_waited_for_when_their_list_does_not_come),
         cmocka_unit_test(test_stop__without_an_election_ends_when_nothing_is_left_to_do),
     };
 

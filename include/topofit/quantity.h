@@ -59,7 +59,8 @@ int quantity_parse_bytes(const char *text, uint64_t *out, struct error *err);
  * number as well: nobody limits a namespace to a few MB, and the API server writes 2000000 as "2M".
  * Fractions are dropped; what is too big is UINT64_MAX.
  *
- * errors  ERR_INVALID for what is no quantity or negative
+ * out     UINT64_MAX with ERR_LIMIT as well
+ * errors  ERR_INVALID for what is no quantity or negative, ERR_LIMIT for more than 19 digits
  */
 int quantity_parse_total_mib(const char *text, uint64_t unit_mib, uint64_t *out, struct error *err);
 

@@ -229,6 +229,77 @@ static void test_intake__tells_of_a_node_that_is_not_understood_once(void **stat
     cluster_free(cluster);
 }
 
+/* --- quotas ---------------------------------------------------------------------------------- */
+
+static void count_remark(void *ctx, const struct quota *quota, const char *remark)
+{
+    (void)quota;
+    assert_contains(remark, "limits.nvidia.com/gpu-mem is not counted");
+    (*(unsigned *)ctx)++;
+}
+
+static void tell_quota(feed feed_object, void *ctx, const char *resource, const char *amount)
+{
+    AUTO_FREE char *key = xasprintf("limits.%s", resource);
+    struct kube_object object;
+
+    kube_object_init(&object, KUBE_QUOTA);
+    free(object.quota.meta.name);
+    free(object.quota.meta.namespace);
+    object.quota.meta.name = xstrdup("q");
+    object.quota.meta.namespace = xstrdup("default");
+    kube_pairs_add(&object.quota.hard, key, amount);
+    feed_object(ctx, &object);
+    kube_object_clear(&object);
+}
+
+/* F31: told once, not with every change of the object's status, nor with every list. */
+static void test_intake__tells_of_a_misspelled_limit_once(void **state)
+{
+    unsigned remarks = 0;
+    struct intake_listener listener = {.ctx = &remarks, .on_quota_remark = count_remark};
+    struct cluster *cluster = cluster_new(&test_key);
+    struct intake *intake = intake_new(cluster, &test_classes, &listener);
+    struct reflector_sink quotas = intake_quotas(intake);
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        quotas.begin(quotas.ctx);
+        tell_quota(quotas.item, quotas.ctx, "nvidia.com/gpu-mem", "1");
+        quotas.commit(quotas.ctx);
+        tell_quota(quotas.upsert, quotas.ctx, "nvidia.com/gpu-mem", "1");
+    }
+    assert_int_equal(remarks, 1);
+    tell_quota(quotas.upsert, quotas.ctx, "nvidia.com/gpumem", "1");
+    tell_quota(quotas.upsert, quotas.ctx, "nvidia.com/gpu-mem", "1");
+    assert_int_equal(remarks, 2);
+    quotas.begin(quotas.ctx); /* never completed */
+    tell_quota(quotas.item, quotas.ctx, "nvidia.com/gpumem", "1");
+    intake_free(intake);
+    cluster_free(cluster);
+}
+
+static void test_intake__quotas_come_change_and_go(void **state)
+{
+    struct told told = begin();
+    struct reflector_sink quotas = intake_quotas(told.intake);
+    struct quota_view *views;
+    size_t count;
+
+    (void)state;
+    tell_quota(quotas.upsert, quotas.ctx, "nvidia.com/gpumem", "10k");
+    tell_quota(quotas.upsert, quotas.ctx, "nvidia.com/gpumem", "9k");
+    views = cluster_quotas(told.cluster, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(views[0].limit, 9000);
+    quota_views_free(views, count);
+    tell_quota(quotas.remove, quotas.ctx, "nvidia.com/gpumem", "9k");
+    views = cluster_quotas(told.cluster, &count);
+    assert_int_equal(count, 0);
+    quota_views_free(views, count);
+    end(&told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +309,8 @@ int main(void)
         cmocka_unit_test(test_intake__events_add_change_and_remove),
         cmocka_unit_test(test_intake__announces_a_list_when_it_begins),
         cmocka_unit_test(test_intake__tells_of_a_node_that_is_not_understood_once),
+        cmocka_unit_test(test_intake__tells_of_a_misspelled_limit_once),
+        cmocka_unit_test(test_intake__quotas_come_change_and_go),
     };
 
     return cmocka_run_group_tests_name("intake", tests, NULL, NULL);

@@ -260,6 +260,45 @@ static void test_quantity_parse_bytes__takes_plain_numbers_as_bytes(void **state
     assert_bad(quantity_parse_bytes, refused, ARRAY_LEN(refused));
 }
 
+static void test_quantity_parse_total_mib__counts_units_unless_a_size_is_meant(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t unit_mib, want_mib;
+    } cases[] = {
+        {"0", 256, 0},           {"10", 256, 2560},
+        {"10k", 1, 10000},       {"2M", 1, 2000000}, /* as the API server writes 2000000 */
+        {"16M", 1, 16000000},    {"17M", 1, 16},
+        {"1Gi", 256, 1024},      {"1500Ki", 256, 1},
+        {"1500m", 256, 256},     {"18446744073709551615", 2, UINT64_MAX},
+        {"1e99", 1, UINT64_MAX}, {"8Ei", 1, UINT64_C(1) << 43},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct error err = {0};
+        uint64_t mib = 1;
+        int result = quantity_parse_total_mib(cases[i].text, cases[i].unit_mib, &mib, &err);
+
+        /* More digits than any amount has are refused, and mean no limit. */
+        assert_true(result == 0 || result == -ERR_LIMIT);
+        assert_true(mib == cases[i].want_mib);
+    }
+}
+
+static void test_quantity_parse_total_mib__refuses_what_is_no_amount(void **state)
+{
+    static const char *const texts[] = {"", "x", "-1", "1Gib", "1 Gi"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct error err = {0};
+        uint64_t mib;
+
+        assert_int_equal(quantity_parse_total_mib(texts[i], 1, &mib, &err), -ERR_INVALID);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +313,8 @@ int main(void)
         cmocka_unit_test(test_quantity_parse_mib__refuses_few_decimal_bytes_as_ambiguous),
         cmocka_unit_test(test_quantity_parse_mib__says_what_would_be_right),
         cmocka_unit_test(test_quantity_parse_milli__reads_cpu_and_rounds_up),
+        cmocka_unit_test(test_quantity_parse_total_mib__counts_units_unless_a_size_is_meant),
+        cmocka_unit_test(test_quantity_parse_total_mib__refuses_what_is_no_amount),
         cmocka_unit_test(test_quantity_parse_bytes__takes_plain_numbers_as_bytes),
     };
 

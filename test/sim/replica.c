@@ -211,6 +211,7 @@ static void build(struct replica *replica)
         .history = replica->history,
         .binds_max = BINDS_MAX,
         .streams_lists = replica->streams_lists,
+        .reads_quotas = true, /* there are none: it must make no difference */
         .reconcile_interval_ms = replica->reconcile_interval_ms,
         .wakes = true,
         .lease = &replica->lease,

@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum api_kind { API_NODE = 0, API_POD, API_LEASE, API_EVENT };
-#define API_KINDS 4
+enum api_kind { API_NODE = 0, API_POD, API_LEASE, API_EVENT, API_QUOTA };
+#define API_KINDS 5
 
 struct api_pair {
     char *key, *value;

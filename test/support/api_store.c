@@ -19,6 +19,7 @@ const struct api_resource api_resources[API_KINDS] = {
                    "/apis/coordination.k8s.io/v1/", true},
     [API_EVENT] = {"events.k8s.io/v1", "events.k8s.io", "events", "Event",
                    "/apis/events.k8s.io/v1/", true},
+    [API_QUOTA] = {"v1", "", "resourcequotas", "ResourceQuota", "/api/v1/", true},
 };
 
 /* --- life ------------------------------------------------------------------------------------ */

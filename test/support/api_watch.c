@@ -233,6 +233,7 @@ static enum api_watch_step tell_bookmark(struct api_watch *watch, uint64_t versi
             "\"spec\":{},\"status\":{\"daemonEndpoints\":{\"kubeletEndpoint\":{\"Port\":0}}}",
         [API_POD] = "\"spec\":{\"containers\":null},\"status\":{}",
         [API_LEASE] = "\"spec\":{}",
+        [API_QUOTA] = "\"spec\":{},\"status\":{}",
         [API_EVENT] = "\"eventTime\":null,\"regarding\":{},\"deprecatedSource\":{}",
     };
     const struct api_resource *resource = &api_resources[watch->kind];

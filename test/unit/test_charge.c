@@ -103,7 +103,7 @@ static void test_charges_of_record__are_the_most_of_its_phases_over_all_devices(
 static struct device_size ten_thousand(const void *ctx, const struct device_class *class)
 {
     (void)ctx, (void)class;
-    return (struct device_size){10000, 100};
+    return (struct device_size){.memory_mib = 10000, .cores = 100};
 }
 
 static void test_charges_of_request__are_those_of_the_record_it_gets(void **state)

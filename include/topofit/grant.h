@@ -29,6 +29,7 @@ struct allocated_device {
     enum service service;
     enum application application;
     struct partition_placement partition; /* with ISOLATION_PARTITIONED */
+    uint32_t core_mask; /* which cores it has, where they are chosen (core_choice.h); else 0 */
 };
 
 struct allocated_container {
@@ -66,6 +67,7 @@ struct grant {
     enum service service;
     enum application application;
     struct partition_use partitions; /* of all its phases: they stay where they are */
+    uint32_t core_mask;              /* of all its phases */
 };
 
 /*
@@ -98,6 +100,7 @@ struct device_use {
     uint8_t service;          /* enum service of its tenants */
     uint8_t online, offline;  /* tenants of these applications, at most 255 */
     struct partition_use partitions;
+    uint32_t core_mask; /* cores that are known to be taken */
 };
 
 /*

@@ -66,6 +66,7 @@ struct ask {
                       * the profile's name tells, for counting; else unused */
     uint16_t cores;  /* core units of each device, or percent of its own; 0 = no promise */
     uint16_t slices; /* exactly so many slices of a device that is cut into them; 0 = not asked */
+    bool by_cores;   /* the resource of cores was asked for, also where whole devices follow */
     bool cores_percent; /* what `cores` are: only a device knows how many units that is */
     char profile[PARTITION_NAME_MAX]; /* MEMORY_PROFILE: one partition of it, so count is 1 */
 };

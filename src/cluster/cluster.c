@@ -77,7 +77,10 @@ bool cluster_use_equal(const struct node_use *a, const struct node_use *b)
 
         equal = x->memory_mib == y->memory_mib && x->cores == y->cores && x->slots == y->slots &&
                 x->mode == y->mode && x->exclusive == y->exclusive &&
-                x->conflicted == y->conflicted;
+                x->conflicted == y->conflicted && x->service == y->service &&
+                x->online == y->online && x->offline == y->offline &&
+                x->partitions.slices == y->partitions.slices &&
+                x->partitions.compute == y->partitions.compute && x->core_mask == y->core_mask;
     }
     return equal;
 }

@@ -177,6 +177,7 @@ static void read_devices_from_cores(struct reading *reading)
     reading->ask.count = (unsigned)(cores <= whole ? cores > 0 : cores / whole);
     reading->written = reading->ask.count;
     reading->ask.cores = (uint16_t)(cores < whole ? cores : 0);
+    reading->ask.by_cores = true;
 }
 
 /* --- how much memory ------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "hami_record.h"
 
 #include "hami_partitions.h"
+#include "topofit/core_choice.h"
 #include "topofit/mem.h"
 
 #include <inttypes.h>
@@ -126,7 +127,7 @@ static bool asks_cores(const struct writing *writing, size_t container)
 
     for (size_t i = 0; request != NULL && i < request->ask_count; i++) {
         if (request->asks[i].container == container && request->asks[i].class == writing->class)
-            return request->asks[i].cores > 0;
+            return request->asks[i].by_cores;
     }
     return false;
 }
@@ -152,7 +153,9 @@ static void add_core_indexes(struct writing *writing, const struct device *devic
         add_index(writing, device, given);
         return;
     }
-    for (unsigned i = 0; i < given->cores; i++) {
+    for (unsigned i = 0; i < CORES_ADDRESSED_MAX; i++) {
+        if ((given->core_mask >> i & 1) == 0)
+            continue;
         comma(writing);
         buf_addf(writing->out, "%u", device->index * device->cores + i);
     }

@@ -98,6 +98,20 @@ static bool find_partition(const struct list_reading *reading, size_t slot, size
            hami_partition_of_line(reading->class, text, out);
 }
 
+/*
+ * Cores are a part of a device, however many the class thinks a whole one has: of a device of more
+ * cores others may have the rest.
+ */
+static enum isolation_mode mode_of(const struct request *request, const struct ask *ask,
+                                   const struct partition_placement *partition)
+{
+    if (partition->profile[0] != '\0')
+        return ISOLATION_PARTITIONED;
+    if (ask == NULL || (ask->by_cores && ask->count == 1))
+        return ISOLATION_SOFT;
+    return ask_isolation_mode(request, ask);
+}
+
 static int take_line(const struct list_reading *reading, size_t slot, size_t line,
                      struct error *err)
 {
@@ -118,10 +132,8 @@ static int take_line(const struct list_reading *reading, size_t slot, size_t lin
     device->memory_mib = text->memory_mib;
     device->cores = (uint16_t)cores;
     device->partition = partition;
-    if (partition.profile[0] != '\0')
-        device->mode = ISOLATION_PARTITIONED;
-    else
-        device->mode = ask != NULL ? ask_isolation_mode(reading->request, ask) : ISOLATION_SOFT;
+    device->core_mask = reading->class->hami.cores_as_mask ? text->cores : 0;
+    device->mode = mode_of(reading->request, ask, &partition);
     device->service = reading->request->service;
     device->application = reading->request->application;
     return 0;
@@ -238,11 +250,14 @@ int hami_read_record(const struct kube_pod *kube, const struct class_table *clas
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-static uint32_t cores_of(const struct allocated_device *device, const struct device_class *class)
+/* Whoever booked the device without choosing cores has all of them, or the first. */
+static uint32_t cores_of(const struct allocated_device *given, const struct device_class *class)
 {
-    if (!class->hami.cores_as_mask || device->cores == 0)
-        return device->cores;
-    return device->cores >= 31 ? INT32_MAX : (UINT32_C(1) << device->cores) - 1;
+    if (!class->hami.cores_as_mask || given->cores == 0)
+        return given->cores;
+    if (given->core_mask != 0)
+        return given->core_mask;
+    return given->cores >= 31 ? INT32_MAX : (UINT32_C(1) << given->cores) - 1;
 }
 
 static void write_device(const struct allocated_device *given, const struct device *device,

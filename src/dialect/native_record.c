@@ -69,7 +69,12 @@ static int read_extras(const json_t *json, struct allocated_device *device, stru
     const json_t *partition = json_object_get(json, "partition");
     const char *service = json_string_value(json_object_get(json, "service"));
     const char *application = json_string_value(json_object_get(json, "application"));
+    long long core_mask = 0;
 
+    if (json_object_get(json, "coreMask") != NULL &&
+        read_number(json, "coreMask", UINT32_MAX, &core_mask, err) < 0)
+        return error_pass(err);
+    device->core_mask = (uint32_t)core_mask;
     if (service != NULL && !service_parse(service, &device->service))
         return error_set(err, ERR_INVALID, "service \"%.60s\" is not known", service);
     if (application != NULL && !application_parse(application, &device->application))
@@ -217,6 +222,8 @@ static void write_device(const struct allocated_device *device, struct buf *out)
         buf_addf(out, ",\"application\":\"%s\"", application_name(device->application));
     if (device->partition.profile[0] != '\0')
         write_partition(&device->partition, out);
+    if (device->core_mask != 0)
+        buf_addf(out, ",\"coreMask\":%" PRIu32, device->core_mask);
     buf_add_byte(out, '}');
 }
 

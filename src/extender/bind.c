@@ -2,6 +2,7 @@
 /*
  * bind - decide again, reserve, hand the Binding over, and answer when it has ended.
  */
+#include "topofit/core_choice.h"
 #include "topofit/dialect.h"
 #include "topofit/extender.h"
 #include "topofit/extender_json.h"
@@ -250,6 +251,7 @@ static int reserve(struct binding *binding, struct allocation *out, struct error
         if (verdict.reason != REASON_OK)
             return error_set(err, ERR_CONFLICT, "%s", reason_text(verdict.reason));
         plan_allocation(&plan, state->node, &binding->pod->request, out);
+        cores_choose(out, state->node, &state->use);
         free(out->pod_uid);
         out->pod_uid = xstrdup(binding->pod->uid);
         if (cluster_reserve(extender->cluster, binding->pod, out, state, &binding->token, err) == 0)

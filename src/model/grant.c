@@ -93,7 +93,8 @@ static bool container_equal(const struct allocated_container *a,
 
         if (strcmp(x->id, y->id) != 0 || x->memory_mib != y->memory_mib || x->cores != y->cores ||
             x->slots != y->slots || x->mode != y->mode || x->service != y->service ||
-            x->application != y->application || !placement_equal(&x->partition, &y->partition))
+            x->application != y->application || x->core_mask != y->core_mask ||
+            !placement_equal(&x->partition, &y->partition))
             return false;
     }
     return true;
@@ -193,6 +194,7 @@ static void raise_to_phase(const struct allocation *allocation, size_t phase, st
                 grant->service = device->service;
             if (device->application != APPLICATION_ANY)
                 grant->application = device->application;
+            grant->core_mask |= device->core_mask;
             if (device->partition.use.slices != 0)
                 add_partition(device, &phase_slices, &grant->partitions);
         }
@@ -316,7 +318,9 @@ void node_use_add_at(struct node_use *use, const struct node *node, int position
     sum->cores += grant->cores;
     sum->slots = add_capped(sum->slots, grant->slots);
     add_service(sum, grant);
-    sum->conflicted = sum->conflicted || exceeds(sum, device);
+    sum->conflicted =
+        sum->conflicted || exceeds(sum, device) || (sum->core_mask & grant->core_mask) != 0;
+    sum->core_mask |= grant->core_mask;
 }
 
 void node_use_add(struct node_use *use, const struct node *node, const struct grant *grant)
@@ -354,6 +358,7 @@ static void join_device(struct device_use *use, const struct device_use *other)
         use->mode = other->mode;
     use->conflicted = use->conflicted || other->conflicted;
     join_service(use, other);
+    use->core_mask |= other->core_mask;
     use->partitions.slices |= other->partitions.slices;
     if (other->partitions.compute > use->partitions.compute)
         use->partitions.compute = other->partitions.compute;

@@ -81,7 +81,7 @@ static bool asks_equal(const struct request *a, const struct request *b)
         if (x->container != y->container || x->class != y->class || x->count != y->count ||
             x->memory_kind != y->memory_kind || x->memory != y->memory || x->cores != y->cores ||
             x->slices != y->slices || x->cores_percent != y->cores_percent ||
-            strcmp(x->profile, y->profile) != 0)
+            x->by_cores != y->by_cores || strcmp(x->profile, y->profile) != 0)
             return false;
     }
     return true;

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Field cases on nodes whose devices HAMi's plugins report, and with pods that HAMi's scheduler has
+ * placed: what is read, what is decided, and what is written for the plugins.
+ */
+#include "support/harness.h"
+
+#include <stdlib.h>
+
+#define NVIDIA_REGISTER "hami.io/node-nvidia-register"
+#define NVIDIA_ALLOCATED "hami.io/vgpu-devices-allocated"
+#define NVIDIA_TO_ALLOCATE "hami.io/vgpu-devices-to-allocate"
+
+/* Set annotation `key` of a node; create it first. Shown to the watch. */
+static void annotate_node(struct harness *harness, const char *node, const char *key,
+                          const char *value)
+{
+    json_t *json = api_node_json(harness, node);
+    json_t *metadata = json_object_get(json, "metadata");
+    json_t *annotations = json_object_get(metadata, "annotations");
+
+    if (annotations == NULL) {
+        annotations = json_object();
+        json_object_set_new(metadata, "annotations", annotations);
+    }
+    json_object_set_new(annotations, key, json_string(value));
+    watch_node(harness, node);
+}
+
+static void set_allocatable(struct harness *harness, const char *node, const char *resource,
+                            const char *amount)
+{
+    json_t *json = api_node_json(harness, node);
+    json_t *status = json_object_get(json, "status");
+    json_t *allocatable;
+
+    if (status == NULL) {
+        status = json_object();
+        json_object_set_new(json, "status", status);
+    }
+    allocatable = json_object_get(status, "allocatable");
+    if (allocatable == NULL) {
+        allocatable = json_object();
+        json_object_set_new(status, "allocatable", allocatable);
+    }
+    json_object_set_new(allocatable, resource, json_string(amount));
+    watch_node(harness, node);
+}
+
+/* NVIDIA devices GPU-<node>-<index> in the form of a register annotation. Free it. */
+static char *nvidia_devices(const char *node, const char *type, const uint64_t *memory_mib,
+                            unsigned count, int unhealthy)
+{
+    json_t *list = json_array();
+    char *text;
+
+    for (unsigned i = 0; i < count; i++) {
+        AUTO_FREE char *id = xasprintf("GPU-%s-%u", node, i);
+        json_t *device = json_pack("{s:s,s:i,s:i,s:I,s:i,s:s,s:s}", "id", id, "index", (int)i,
+                                   "count", 10, "devmem", (json_int_t)memory_mib[i], "devcore", 100,
+                                   "type", type, "mode", "hami-core");
+
+        if ((int)i != unhealthy) /* false is left out */
+            json_object_set_new(device, "health", json_true());
+        json_array_append_new(list, device);
+    }
+    text = json_dumps(list, JSON_COMPACT);
+    json_decref(list);
+    return text;
+}
+
+static void nvidia_node(struct harness *harness, const char *name, const char *type,
+                        const uint64_t *memory_mib, unsigned count)
+{
+    AUTO_FREE char *text = nvidia_devices(name, type, memory_mib, count, -1);
+
+    api_node(harness, name, 0, 0);
+    set_allocatable(harness, name, "nvidia.com/gpu", "80");
+    annotate_node(harness, name, NVIDIA_REGISTER, text);
+}
+
+static const char *annotation_of(const struct harness *harness, const char *pod, const char *key)
+{
+    json_t *metadata = json_object_get(api_pod_json(harness, pod), "metadata");
+
+    return json_string_value(json_object_get(json_object_get(metadata, "annotations"), key));
+}
+
+/* --- F04 ------------------------------------------------------------------------------------- */
+
+static void test_f04__each_card_is_booked_and_told_with_its_own_size(void **state)
+{
+    static const uint64_t uneven[] = {81559, 81559, 81559, 81559, 81559, 81559, 81559, 81251};
+    AUTO(harness_free) struct harness *harness = harness_new();
+    const char *list;
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A100-SXM4-80GB", uneven, 8);
+    api_pod(harness, "a", "gpu 8, pct 100");
+    place(harness, "a", "n1");
+    list = annotation_of(harness, "a", NVIDIA_ALLOCATED);
+    assert_contains(list, "GPU-n1-6,NVIDIA,81559,");
+    assert_contains(list, "GPU-n1-7,NVIDIA,81251,");
+    assert_string_equal(annotation_of(harness, "a", NVIDIA_TO_ALLOCATE), list);
+    api_pod(harness, "b", "gpu 1, mem 1");
+    expect_refused(harness, "b", "n1");
+}
+
+static void test_f04__the_sum_of_a_node_serves_nobody(void **state)
+{
+    static const uint64_t sizes[] = {10240, 20480};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    nvidia_node(harness, "n2", "NVIDIA-NVIDIA A10", sizes, 2);
+    api_pod(harness, "c", "gpu 1, mem 21000");
+    expect_refused(harness, "c", "n2");
+    api_pod(harness, "d", "gpu 2, mem 11000");
+    expect_refused(harness, "d", "n2");
+    api_pod(harness, "b", "gpu 1, mem 16000");
+    place(harness, "b", "n2");
+    assert_int_equal(device_of(harness, "b"), 1);
+}
+
+/* --- F08 ------------------------------------------------------------------------------------- */
+
+static void test_f08__types_are_compared_by_whole_words_and_by_parts_with_stars(void **state)
+{
+    static const struct {
+        const char *key, *types, *kept;
+    } cases[] = {
+        {"nvidia.com/use-gputype", "A10", "n2"},
+        {"nvidia.com/use-gputype", "A100", "n1"},
+        {"nvidia.com/use-gputype", "H20", "n4"},
+        {"nvidia.com/use-gputype", "h20, A10", "n2 n4"},
+        {"nvidia.com/use-gputype", "A10,", "n2"},
+        {"nvidia.com/nouse-gputype", "A10", "n1 n3 n4"},
+        {"nvidia.com/use-gputype", "NVIDIA-NVIDIA A10", "n2"}, /* as the node has it */
+        {"nvidia.com/use-gputype", "*A10*", "n1 n2"},          /* as HAMi compares */
+        {"nvidia.com/use-gputype", "", "n1 n2 n3 n4"},
+    };
+    static const uint64_t size[] = {40960};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A100-SXM4-80GB", size, 1);
+    nvidia_node(harness, "n2", "NVIDIA-NVIDIA A10", size, 1);
+    nvidia_node(harness, "n3", "NVIDIA-NVIDIA H200", size, 1);
+    nvidia_node(harness, "n4", "NVIDIA-NVIDIA H20", size, 1);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_FREE char *name = xasprintf("p%zu", i);
+
+        api_pod(harness, name, "gpu 1, mem 1000", .annotations = {cases[i].key, cases[i].types});
+        expect_kept(harness, name, "n1 n2 n3 n4", cases[i].kept);
+    }
+}
+
+static void test_f08__chips_of_like_names_are_classes_of_their_own(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    annotate_node(harness, "n1", "hami.io/node-register-Ascend910B4-1",
+                  "[{\"ID\":\"npu-0\",\"Count\":4,\"Devmem\":65536,\"Devcore\":20,"
+                  "\"Type\":\"Ascend910B4-1\",\"Health\":true}]");
+    api_pod(harness, "b4", "huawei.com/Ascend910B4 1");
+    expect_refused(harness, "b4", "n1");
+    api_pod(harness, "b4-1", "huawei.com/Ascend910B4-1 1");
+    expect_kept(harness, "b4-1", "n1", "n1");
+}
+
+/* --- F10 ------------------------------------------------------------------------------------- */
+
+static void test_f10__a_pod_placed_by_hami_holds_the_greatest_of_its_phases(void **state)
+{
+    static const uint64_t size[] = {16384};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A10", size, 1);
+    api_pod(harness, "b", "init gpu 1, mem 10240; gpu 1, mem 4096", .node = "n1",
+            .annotations = {"hami.io/vgpu-node", "n1", NVIDIA_ALLOCATED,
+                            "GPU-n1-0,NVIDIA,10240,0:;GPU-n1-0,NVIDIA,4096,0:;"});
+    assert_int_equal(used_mib(harness, "n1"), 10240);
+    api_pod(harness, "d", "gpu 1, mem 8192");
+    expect_refused(harness, "d", "n1");
+    api_finish_init(harness, "b");
+    assert_int_equal(used_mib(harness, "n1"), 4096);
+    expect_kept(harness, "d", "n1", "n1");
+}
+
+static void test_f10__the_list_has_a_slot_for_each_container_also_without_a_card(void **state)
+{
+    static const uint64_t size[] = {16384};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A10", size, 1);
+    api_pod(harness, "p", "sidecar none; init gpu 1, mem 100; none; gpu 1, mem 200; none");
+    place(harness, "p", "n1");
+    assert_string_equal(annotation_of(harness, "p", NVIDIA_ALLOCATED),
+                        ";GPU-n1-0,NVIDIA,100,0:;;GPU-n1-0,NVIDIA,200,0:;;");
+}
+
+/* --- F11 ------------------------------------------------------------------------------------- */
+
+static void test_f11__the_same_part_of_several_cards(void **state)
+{
+    static const uint64_t sizes[] = {81920, 81920, 81920, 81920, 81920, 81920, 81920, 81920};
+    static const char *const names[] = {"a1", "a2", "a3", "a4"};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA H100", sizes, 8);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        api_pod(harness, names[i], "gpu 4, mem 40960");
+        place(harness, names[i], "n1");
+        assert_int_equal(mask_count(devices_of(harness, names[i])), 4);
+    }
+    api_pod(harness, "a5", "gpu 4, mem 40960");
+    expect_refused(harness, "a5", "n1");
+}
+
+static void test_f11__policies_of_devices_share_cards_or_spread_over_them(void **state)
+{
+    static const uint64_t sizes[] = {81920, 81920, 81920, 81920, 81920, 81920, 81920, 81920};
+    static const char *const policies[] = {"binpack", "spread"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+        AUTO(harness_free) struct harness *harness = harness_new();
+        device_mask first, second;
+
+        nvidia_node(harness, "n1", "NVIDIA-NVIDIA H100", sizes, 8);
+        api_pod(harness, "a1", "gpu 4, mem 40960",
+                .annotations = {"hami.io/gpu-scheduler-policy", policies[i]});
+        api_pod(harness, "a2", "gpu 4, mem 40960",
+                .annotations = {"hami.io/gpu-scheduler-policy", policies[i]});
+        place(harness, "a1", "n1");
+        place(harness, "a2", "n1");
+        first = devices_of(harness, "a1");
+        second = devices_of(harness, "a2");
+        assert_true(i == 0 ? first == second : (first & second) == 0);
+    }
+}
+
+/* --- F20 ------------------------------------------------------------------------------------- */
+
+static void test_f20__pods_on_one_neuron_device_are_told_cores_of_their_own(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    set_allocatable(harness, "n1", "aws.amazon.com/neuroncore", "4");
+    set_allocatable(harness, "n1", "aws.amazon.com/neuron", "2");
+    api_pod(harness, "a", "aws.amazon.com/neuroncore 1");
+    api_pod(harness, "b", "aws.amazon.com/neuroncore 1");
+    api_pod(harness, "c", "aws.amazon.com/neuron 1");
+    api_pod(harness, "d", "aws.amazon.com/neuroncore 1");
+    place(harness, "a", "n1");
+    place(harness, "b", "n1");
+    place(harness, "c", "n1");
+    assert_string_equal(annotation_of(harness, "a", "AWS_NEURON_IDS"), "0");
+    assert_string_equal(annotation_of(harness, "b", "AWS_NEURON_IDS"), "1");
+    assert_string_equal(annotation_of(harness, "c", "AWS_NEURON_IDS"), "1"); /* the device */
+    assert_string_equal(annotation_of(harness, "b", "hami.io/aws-neuron-devices-allocated"),
+                        "n1-AWSNeuron-0,AWSNeuron,0,2:;");
+    assert_string_equal(annotation_of(harness, "a", "NEURON_RESOURCE_TYPE"),
+                        "aws.amazon.com/neuroncore");
+    assert_null(annotation_of(harness, "c", "NEURON_RESOURCE_TYPE"));
+    expect_refused(harness, "d", "n1");
+    api_delete_pod(harness, "a");
+    place(harness, "d", "n1");
+    assert_string_equal(annotation_of(harness, "d", "AWS_NEURON_IDS"), "0");
+}
+
+/* --- F23 ------------------------------------------------------------------------------------- */
+
+static void test_f23__templates_book_what_the_class_says_and_name_it(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n2", 0, 0);
+    annotate_node(harness, "n2", "hami.io/node-register-Ascend910B3",
+                  "[{\"ID\":\"npu-0\",\"Count\":4,\"Devmem\":65536,\"Devcore\":20,"
+                  "\"Type\":\"Ascend910B3\",\"Health\":true}]");
+    api_pod(harness, "small", "huawei.com/Ascend910B3 1, huawei.com/Ascend910B3-memory 9000");
+    api_pod(harness, "large", "huawei.com/Ascend910B3 1, huawei.com/Ascend910B3-memory 20000");
+    api_pod(harness, "third", "huawei.com/Ascend910B3 1, huawei.com/Ascend910B3-memory 20000");
+    place(harness, "small", "n2");
+    place(harness, "large", "n2");
+    assert_int_equal(recorded_mib(harness, "small", 0), 16384);
+    assert_int_equal(recorded_mib(harness, "large", 0), 32768);
+    assert_contains(annotation_of(harness, "large", "huawei.com/Ascend910B3"),
+                    "\"temp\":\"vir10_3c_32g\"");
+    expect_refused(harness, "third", "n2");
+}
+
+/* --- F49 ------------------------------------------------------------------------------------- */
+
+static void test_f49__an_unhealthy_card_keeps_its_pod_and_takes_no_other(void **state)
+{
+    static const uint64_t sizes[] = {16384, 16384, 16384, 16384};
+    static const char *const names[] = {"a", "b", "c", "d"};
+    AUTO(harness_free) struct harness *harness = harness_new();
+    AUTO_FREE char *sick = nvidia_devices("n1", "NVIDIA-NVIDIA A10", sizes, 4, 2);
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A10", sizes, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        AUTO_FREE char *list = xasprintf("GPU-n1-%u,NVIDIA,16384,0:;", i);
+
+        api_pod(harness, names[i], "gpu 1", .node = "n1",
+                .annotations = {"hami.io/vgpu-node", "n1", NVIDIA_ALLOCATED, list});
+    }
+    annotate_node(harness, "n1", NVIDIA_REGISTER, sick);
+    assert_int_equal(used_mib(harness, "n1"), 4 * 16384);
+    api_delete_pod(harness, "d");
+    api_pod(harness, "e", "gpu 1");
+    place(harness, "e", "n1");
+    assert_int_equal(device_of(harness, "e"), 3);
+    api_delete_pod(harness, "c");
+    api_pod(harness, "f", "gpu 1");
+    assert_contains(expect_refused(harness, "f", "n1"), "GPU");
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A10", sizes, 4);
+    expect_kept(harness, "f", "n1", "n1");
+}
+
+static void test_f49__a_plugin_that_is_gone_takes_no_pods_and_loses_none(void **state)
+{
+    static const uint64_t sizes[] = {16384, 16384};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A10", sizes, 2);
+    api_pod(harness, "a", "gpu 1, mem 1000");
+    place(harness, "a", "n1");
+    set_allocatable(harness, "n1", "nvidia.com/gpu", "0");
+    api_pod(harness, "b", "gpu 1, mem 1000");
+    assert_string_equal(expect_refused(harness, "b", "n1"), "GPU unhealthy");
+    assert_int_equal(used_mib(harness, "n1"), 1000);
+    set_allocatable(harness, "n1", "nvidia.com/gpu", "20");
+    expect_kept(harness, "b", "n1", "n1");
+}
+
+static void test_f49__a_cordon_is_for_cards_of_every_vendor(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    annotate_node(harness, "n1", "hami.io/node-dcu-register",
+                  "DCU-0,30,65536,60,DCU-K100,0,true:DCU-1,30,65536,60,DCU-K100,0,true:");
+    annotate_node(harness, "n1", "hami.io/device-cordon", "DCU-0");
+    api_pod(harness, "a", "hygon.com/dcunum 1, hygon.com/dcucores 10");
+    place(harness, "a", "n1");
+    assert_int_equal(device_of(harness, "a"), 1);
+    api_pod(harness, "b", "hygon.com/dcunum 2, hygon.com/dcucores 10");
+    expect_refused(harness, "b", "n1");
+}
+
+/* --- records of HAMi's scheduler ------------------------------------------------------------- */
+
+static void test_records__one_that_cannot_be_read_takes_devices_until_it_is_gone(void **state)
+{
+    static const uint64_t sizes[] = {16384, 16384};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A10", sizes, 2);
+    api_pod(harness, "cut", "gpu 1, mem 1000", .node = "n1",
+            .annotations = {"hami.io/vgpu-node", "n1", NVIDIA_ALLOCATED, "GPU-n1-0,NVIDIA,10"});
+    api_pod(harness, "two", "gpu 2, mem 1000");
+    expect_refused(harness, "two", "n1");
+    api_pod(harness, "one", "gpu 1, mem 1000");
+    expect_kept(harness, "one", "n1", "n1");
+    api_delete_pod(harness, "cut");
+    expect_kept(harness, "two", "n1", "n1");
+}
+
+static void test_records__what_is_filtered_and_not_bound_holds_nothing(void **state)
+{
+    static const uint64_t sizes[] = {16384};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A10", sizes, 1);
+    api_pod(harness, "phantom", "gpu 1",
+            .annotations = {"hami.io/vgpu-node", "n1", NVIDIA_ALLOCATED,
+                            "GPU-n1-0,NVIDIA,16384,100:;"});
+    api_pod(harness, "a", "gpu 1");
+    place(harness, "a", "n1");
+    assert_false(holds(harness, "phantom"));
+}
+
+/* --- what plugins are told ------------------------------------------------------------------- */
+
+static void test_binding__has_both_records_and_the_node(void **state)
+{
+    static const uint64_t sizes[] = {16384};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    nvidia_node(harness, "n1", "NVIDIA-NVIDIA A10", sizes, 1);
+    api_pod(harness, "a", "gpu 1, mem 1000, cores 30");
+    place(harness, "a", "n1");
+    assert_string_equal(annotation_of(harness, "a", "hami.io/vgpu-node"), "n1");
+    assert_string_equal(annotation_of(harness, "a", NVIDIA_ALLOCATED), "GPU-n1-0,NVIDIA,1000,30:;");
+    assert_non_null(annotation_of(harness, "a", "hami.io/vgpu-time"));
+    assert_contains(annotation_of(harness, "a", "topofit.io/allocation"), "GPU-n1-0");
+    harness_restart(harness);
+    relist_nodes(harness);
+    relist_pods(harness);
+    assert_int_equal(used_mib(harness, "n1"), 1000);
+}
+
+static void test_binding__says_nothing_to_hami_where_its_plugins_are_not(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 1, 16384);
+    api_pod(harness, "a", "gpu 1");
+    place(harness, "a", "n1");
+    assert_null(annotation_of(harness, "a", "hami.io/vgpu-node"));
+    assert_null(annotation_of(harness, "a", NVIDIA_ALLOCATED));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_f04__each_card_is_booked_and_told_with_its_own_size),
+        cmocka_unit_test(test_f04__the_sum_of_a_node_serves_nobody),
+        cmocka_unit_test(test_f08__types_are_compared_by_whole_words_and_by_parts_with_stars),
+        cmocka_unit_test(test_f08__chips_of_like_names_are_classes_of_their_own),
+        cmocka_unit_test(test_f10__a_pod_placed_by_hami_holds_the_greatest_of_its_phases),
+        cmocka_unit_test(test_f10__the_list_has_a_slot_for_each_container_also_without_a_card),
+        cmocka_unit_test(test_f11__the_same_part_of_several_cards),
+        cmocka_unit_test(test_f11__policies_of_devices_share_cards_or_spread_over_them),
+        cmocka_unit_test(test_f20__pods_on_one_neuron_device_are_told_cores_of_their_own),
+        cmocka_unit_test(test_f23__templates_book_what_the_class_says_and_name_it),
+        cmocka_unit_test(test_f49__an_unhealthy_card_keeps_its_pod_and_takes_no_other),
+        cmocka_unit_test(test_f49__a_plugin_that_is_gone_takes_no_pods_and_loses_none),
+        cmocka_unit_test(test_f49__a_cordon_is_for_cards_of_every_vendor),
+        cmocka_unit_test(test_records__one_that_cannot_be_read_takes_devices_until_it_is_gone),
+        cmocka_unit_test(test_records__what_is_filtered_and_not_bound_holds_nothing),
+        cmocka_unit_test(test_binding__has_both_records_and_the_node),
+        cmocka_unit_test(test_binding__says_nothing_to_hami_where_its_plugins_are_not),
+    };
+
+    return cmocka_run_group_tests_name("field_cases_hami", tests, NULL, NULL);
+}

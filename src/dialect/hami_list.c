@@ -2,6 +2,7 @@
 /* hami_list - HAMi's device list: what the containers of a pod have of one vendor's devices. */
 #include "hami_list.h"
 
+#include "device_id.h"
 #include "topofit/mem.h"
 #include "topofit/request.h"
 
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ID_MAX 128
 #define TYPE_MAX 256
 #define FIELDS 4
 
@@ -119,7 +119,7 @@ static bool take_suffix(struct span *id, struct hami_line *line)
     uint64_t template_number = 0, slot_number = 0;
 
     if (!next_span(&at, limit, '[', &base))
-        return memchr(id->start, ']', id->length) == NULL;
+        return true;
     if (!next_span(&at, limit, '-', &template_index) || !next_span(&at, limit, ']', &slot_index) ||
         at != limit || !read_number(template_index, &template_number) ||
         !read_number(slot_index, &slot_number))
@@ -141,7 +141,10 @@ static int read_line(struct span device, struct hami_list *out, struct error *er
 
     if (!split_fields(device, fields))
         return error_set(err, ERR_INVALID, "id, type, memory and cores are expected");
-    if (!take_suffix(&fields[0], &parts) || fields[0].length == 0 || fields[0].length > ID_MAX)
+    if (!take_suffix(&fields[0], &parts))
+        return error_set(err, ERR_INVALID, "the id is not one");
+    id = xstrndup(fields[0].start, fields[0].length);
+    if (!device_id_ok(id))
         return error_set(err, ERR_INVALID, "the id is not one");
     if (fields[1].length == 0 || fields[1].length > TYPE_MAX)
         return error_set(err, ERR_INVALID, "the type is missing or too long");
@@ -149,7 +152,6 @@ static int read_line(struct span device, struct hami_list *out, struct error *er
         return error_set(err, ERR_INVALID, "memory and cores must be whole numbers");
     if (out->slots[out->count - 1].count == DEVICE_MAX)
         return error_set(err, ERR_LIMIT, "more than %d devices", DEVICE_MAX);
-    id = xstrndup(fields[0].start, fields[0].length);
     type = xstrndup(fields[1].start, fields[1].length);
     line = hami_list_add_line(out, id, type);
     line->memory_mib = memory_mib;

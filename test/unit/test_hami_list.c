@@ -105,6 +105,8 @@ static void test_hami_list_read__a_wrong_field_is_refused_with_its_place(void **
         {"GPU-a[1-2]x,NVIDIA,3000,0:;", "the id"},
         {"[1-2],NVIDIA,3000,0:;", "the id"},
         {"GPU-a],NVIDIA,3000,0:;", "the id"},
+        {"GPU-]a[1-2],NVIDIA,3000,0:;", "the id"},
+        {"GPU a,NVIDIA,3000,0:;", "the id"},
     };
 
     (void)state;

@@ -3,6 +3,8 @@
 #include "support/builders.h"
 #include "support/test.h"
 
+#include "topofit/set_rule.h"
+
 #include "../../src/cluster/likeness.h"
 
 #include <stdlib.h>
@@ -29,13 +31,19 @@ static void test_likeness_of__is_the_same_whatever_nodes_and_devices_are_called(
     assert_true(alike(a, &use, b, &use));
 }
 
-enum { CHANGES = 18 };
+enum { CHANGES = 28 };
+
+static char label[] = "a-label";
 
 /* One fact at a time that decide or a refusal's text may depend on. */
 static void change(struct node *node, struct node_use *use, unsigned which)
 {
     struct device *device = &node->devices[1];
     static const struct device_class another;
+    static const struct partition_profile profile = {
+        .name = "1g", .memory_mib = 1, .width = 1, .starts = 1};
+    static struct set_rule rules[2] = {{.label = label}, {.kind = SET_PEERS}};
+    static const struct device_class with_rules = {.sets = {rules, 2}};
 
     switch (which) {
     case 0:
@@ -89,10 +97,69 @@ static void change(struct node *node, struct node_use *use, unsigned which)
     case 16:
         node->graph->serial = 77;
         break;
+    case 17:
+        device->service = SERVICE_FIXED_SHARE;
+        break;
+    case 18:
+        device->partitions = partition_table_new(1, 1);
+        break;
+    case 19:
+        device->partitions = partition_table_new(1, 1);
+        assert_null(partition_table_add(device->partitions, &profile));
+        break;
+    case 20:
+        use->devices[1].service = SERVICE_BURST_SHARE;
+        break;
+    case 21:
+        use->devices[1].online = 1;
+        break;
+    case 22:
+        use->devices[1].offline = 1;
+        break;
+    case 23:
+        use->devices[1].partitions.slices = 1;
+        break;
+    case 24:
+        use->devices[1].partitions.compute = 1;
+        break;
+    case 25:
+        device->class = &with_rules;
+        break;
+    case 26:
+        device->class = &with_rules;
+        labels_add(node->labels, label, "");
+        break;
     default:
         text_unref(device->product);
         device->product = text_new("another product");
         break;
+    }
+}
+
+/* Indices, zones and labels count where a class has rules that look at them, and only there. */
+static void test_likeness_of__goes_by_the_rules_of_classes(void **state)
+{
+    static char words[] = "a-label";
+    struct set_rule rules[2] = {{.label = words}, {.kind = SET_RUNS}};
+    const struct device_class plain = {0}, ruled = {.sets = {rules, 2}};
+
+    (void)state;
+    for (unsigned change = 0; change < 3; change++) {
+        for (unsigned has_rules = 0; has_rules < 2; has_rules++) {
+            AUTO(node_unref_pointer) struct node *a = node_plain("a", 1, 16384, 2);
+            AUTO(node_unref_pointer) struct node *b = node_plain("b", 1, 16384, 2);
+            struct node_use use = use_none(a);
+
+            a->devices[0].class = b->devices[0].class = has_rules ? &ruled : &plain;
+            assert_true(alike(a, &use, b, &use));
+            if (change == 0)
+                b->devices[0].index = 5;
+            else if (change == 1)
+                b->devices[0].zone = 5;
+            else
+                labels_add(b->labels, words, "x");
+            assert_int_equal(alike(a, &use, b, &use), !has_rules);
+        }
     }
 }
 
@@ -117,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_likeness_of__is_the_same_whatever_nodes_and_devices_are_called),
         cmocka_unit_test(test_likeness_of__is_another_when_any_fact_is),
+        cmocka_unit_test(test_likeness_of__goes_by_the_rules_of_classes),
     };
 
     return cmocka_run_group_tests_name("likeness", tests, NULL, NULL);

@@ -4,6 +4,8 @@
 #include "support/test.h"
 
 #include "topofit/buf.h"
+#include "topofit/class.h"
+#include "topofit/dialect.h"
 
 #define ONE(members) "{\"devices\":[{\"id\":\"GPU-a\"" members "}]}"
 
@@ -235,6 +237,97 @@ test_native_cordoned__takes_ids_in_any_case_and_names_those_it_does_not_know(voi
     assert_contains(node->problem, "there is no device 0");
 }
 
+/* --- divided devices ------------------------------------------------------------------------- */
+
+#define PROFILE(members) ONE(",\"memoryMiB\":40960,\"partitions\":[{" members "}]")
+#define GOOD \
+    "\"name\":\"3g.20gb\",\"memoryMiB\":19968,\"cores\":42,\"size\":4,\"compute\":3,\"starts\":[" \
+    "0,4]"
+
+static void test_native_inventory__reads_how_devices_are_divided(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_told(PROFILE(GOOD), NULL, NULL);
+    const struct partition_table *table = node->devices[0].partitions;
+
+    (void)state;
+    assert_null(node->problem);
+    assert_non_null(table);
+    assert_int_equal(table->slices, 8);
+    assert_int_equal(table->compute, 3);
+    assert_int_equal(table->count, 1);
+    assert_string_equal(table->profiles[0].name, "3g.20gb");
+    assert_int_equal(table->profiles[0].memory_mib, 19968);
+    assert_int_equal(table->profiles[0].cores, 42);
+    assert_int_equal(table->profiles[0].width, 4);
+    assert_int_equal(table->profiles[0].starts, 0x11);
+}
+
+static void test_native_inventory__true_divides_by_the_product(void **state)
+{
+    struct class_table classes;
+    AUTO(kube_node_clear) struct kube_node kube;
+    struct node *node;
+
+    (void)state;
+    classes_builtin(&classes);
+    kube_node_init(&kube);
+    kube_pairs_add(&kube.meta.annotations, "topofit.io/inventory",
+                   "{\"devices\":[{\"id\":\"a\",\"product\":\"NVIDIA A30\",\"partitions\":true},"
+                   "{\"id\":\"b\",\"product\":\"NVIDIA T4\",\"partitions\":true},"
+                   "{\"id\":\"c\",\"product\":\"NVIDIA A30\",\"partitions\":false}]}");
+    node = dialect_node(&kube, &classes);
+    assert_int_equal(node->device_count, 2);
+    assert_contains(node->problem, "inventory device 1 left out: \"partitions\" must be a list");
+    assert_int_equal(node->devices[0].partitions->slices, 4);
+    assert_null(node->devices[1].partitions);
+    node_unref(node);
+    class_table_clear(&classes);
+}
+
+static void
+test_native_inventory__a_list_of_partitions_with_a_mistake_leaves_the_device_out(void **state)
+{
+    static const char *const cases[] = {
+        PROFILE(""),
+        PROFILE("\"name\":\"a\",\"memoryMiB\":1"),
+        PROFILE("\"name\":\"a\",\"memoryMiB\":1,\"starts\":[16]"),
+        PROFILE("\"name\":\"a\",\"memoryMiB\":1,\"starts\":[-1]"),
+        PROFILE("\"name\":\"a\",\"memoryMiB\":1,\"starts\":[12],\"size\":5"),
+        PROFILE("\"name\":\"a\",\"memoryMiB\":1,\"starts\":[0],\"max\":99"),
+        PROFILE("\"name\":\"a\",\"memoryMiB\":-1,\"starts\":[0]"),
+        PROFILE("\"name\":\"0123456789012345678901234567890123\",\"memoryMiB\":1,\"starts\":[0]"),
+        PROFILE(GOOD "},{" GOOD),
+        ONE(",\"partitions\":7"),
+        ONE(",\"partitions\":[7]"),
+        ONE(",\"partitions\":true"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(node_unref_pointer) struct node *node = node_told(cases[i], NULL, NULL);
+
+        assert_int_equal(node->device_count, 0);
+        assert_contains(node->problem, "\"partitions\"");
+    }
+}
+
+static void test_native_inventory__reads_zones_and_services(void **state)
+{
+    AUTO(node_unref_pointer)
+    struct node *node = node_told(
+        "{\"devices\":[{\"id\":\"a\",\"memoryMiB\":1,\"zone\":3,\"service\":\"Fixed-Share\"},"
+        "{\"id\":\"b\",\"service\":\"none\"},{\"id\":\"c\",\"memoryMiB\":1}]}",
+        NULL, NULL);
+
+    (void)state;
+    assert_int_equal(node->device_count, 2);
+    assert_int_equal(node->devices[0].zone, 3);
+    assert_int_equal(node->devices[0].service, SERVICE_FIXED_SHARE);
+    assert_int_equal(node->devices[1].zone, ZONE_UNKNOWN);
+    assert_int_equal(node->devices[1].service, SERVICE_ANY);
+    assert_contains(node->problem, "\"service\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +340,11 @@ int main(void)
         cmocka_unit_test(test_native_inventory__an_empty_list_is_an_inventory),
         cmocka_unit_test(test_native_inventory__the_order_of_the_list_does_not_matter),
         cmocka_unit_test(test_native_inventory__names_what_would_leave_a_device_unused),
+        cmocka_unit_test(test_native_inventory__reads_how_devices_are_divided),
+        cmocka_unit_test(test_native_inventory__true_divides_by_the_product),
+        cmocka_unit_test(
+            test_native_inventory__a_list_of_partitions_with_a_mistake_leaves_the_device_out),
+        cmocka_unit_test(test_native_inventory__reads_zones_and_services),
         cmocka_unit_test(test_native_cordoned__marks_the_devices_named),
         cmocka_unit_test(
             test_native_cordoned__takes_ids_in_any_case_and_names_those_it_does_not_know),

@@ -18,6 +18,10 @@
 static const struct class_table no_classes;
 static const struct request no_request;
 
+#define WITH(member) \
+    "{\"id\":\"GPU-a\",\"memoryMiB\":4096,\"cores\":30,\"slots\":1,\"mode\":" \
+    "\"partitioned\"," member "}"
+
 static int read_record(const char *text, struct allocation *out, struct error *err)
 {
     AUTO(kube_pod_clear) struct kube_pod pod;
@@ -98,6 +102,15 @@ static void test_read_record__f38_refuses_what_it_cannot_read_with_its_place(voi
              CONTAINER("{\"id\":\"a\",\"memoryMiB\":1,\"cores\":0,\"slots\":1,\"mode\":\"own\"}")),
          "mode"},
         {RECORD(CONTAINER(DEVICE)) "x", "end of file"},
+        {RECORD(CONTAINER(WITH("\"partition\":7"))), "\"partition\""},
+        {RECORD(CONTAINER(WITH("\"partition\":{\"profile\":\"1g.5gb\",\"start\":16,\"size\":1,"
+                               "\"compute\":1,\"slices\":1}"))),
+         "\"start\""},
+        {RECORD(CONTAINER(WITH("\"partition\":{\"profile\":\"1g.5gb\",\"start\":6,\"size\":1,"
+                               "\"compute\":1,\"slices\":32}"))),
+         "\"slices\""},
+        {RECORD(CONTAINER(WITH("\"service\":\"best\""))), "service \"best\""},
+        {RECORD(CONTAINER(WITH("\"application\":\"\""))), "application \"\""},
     };
 
     (void)state;
@@ -167,6 +180,21 @@ static void test_write_record__writes_the_record_and_a_plain_list_per_container(
     assert_string_equal(kube_pairs_get(&pairs, "devices.topofit.io/main"), "GPU-a,GPU-b");
 }
 
+/* What only some lines say. */
+static void divide_at_random(uint64_t *chance, struct allocated_container *container)
+{
+    struct allocated_device *device = &container->devices[container->device_count - 1];
+    unsigned start = chance_below(chance, PARTITION_SLICES_MAX);
+
+    device->service = (enum service)chance_below(chance, 4);
+    device->application = (enum application)chance_below(chance, 3);
+    if (chance_one_in(chance, 2))
+        return;
+    device->partition = partition_placement_made(
+        "3g.40gb+me", start, 1 + chance_below(chance, PARTITION_SLICES_MAX - start));
+    device->partition.use.slices |= (uint32_t)chance_below(chance, 1 << 16) << 16;
+}
+
 static void fill_at_random(uint64_t *chance, struct allocation *out)
 {
     static const char *const ids[] = {"GPU-5f3c", "a\"b\\c", "\xc3\xa4\xe2\x82\xac", "tab\there"};
@@ -182,11 +210,13 @@ static void fill_at_random(uint64_t *chance, struct allocation *out)
         unsigned devices = chance_below(chance, 5);
 
         allocation_add_container(out, name, (enum container_kind)chance_below(chance, 3));
-        for (; devices > 0; devices--)
+        for (; devices > 0; devices--) {
             record_line(out, ids[chance_below(chance, ARRAY_LEN(ids))],
                         (uint64_t)chance_below(chance, 1 << 20) << chance_below(chance, 20),
                         (uint16_t)chance_below(chance, 65536),
                         (enum isolation_mode)(1 + chance_below(chance, 4)));
+            divide_at_random(chance, &out->containers[c]);
+        }
     }
 }
 

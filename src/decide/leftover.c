@@ -4,16 +4,27 @@
 
 #include "topofit/packing.h"
 
+/* Can the smallest partition still be made? */
+static bool has_place(const struct device *device, const struct device_use *use)
+{
+    const struct partition_table *table = device->partitions;
+
+    return table->count > 0 &&
+           partition_most(table, use->partitions, table->shapes[table->shape_count - 1]) > 0;
+}
+
 /* Its tenants take all its places, or one of them takes it alone. */
 static bool is_closed(const struct device *device, const struct device_use *use)
 {
+    if (device->partitions != NULL)
+        return use->exclusive || !has_place(device, use);
     return use->exclusive || (use->slots > 0 && use->slots >= device->slots);
 }
 
 static bool is_given_out(const struct device *device, const struct device_use *use)
 {
-    return device->healthy && !device->cordoned && !use->conflicted && !use->exclusive &&
-           use->slots < device->slots;
+    return device->healthy && !device->cordoned && !use->conflicted && !is_closed(device, use) &&
+           (device->partitions != NULL || use->slots < device->slots);
 }
 
 /* Pods that hold devices nobody can name may sit on any: the emptiest ones are written off. */

@@ -153,6 +153,39 @@ static struct grant grant_on(const struct holding_view *view, const char *id)
     return (struct grant){0};
 }
 
+/* "1g.10gb at 6", each partition that a holding has on a device. */
+static json_t *partitions_of(const struct holding_view *view, const char *id)
+{
+    json_t *list = json_array();
+
+    for (size_t c = 0; c < view->allocation.container_count; c++) {
+        const struct allocated_container *container = &view->allocation.containers[c];
+
+        for (size_t i = 0; i < container->device_count; i++) {
+            const struct allocated_device *line = &container->devices[i];
+
+            if (line->partition.profile[0] != '\0' && strcmp(line->id, id) == 0)
+                json_array_append_new(
+                    list, json_sprintf("%s at %u", line->partition.profile, line->partition.start));
+        }
+    }
+    return list;
+}
+
+/* How many of each profile could still be made, if it were the only one. */
+static json_t *free_partitions(const struct partition_table *table, struct partition_use taken)
+{
+    json_t *list = json_object();
+
+    for (unsigned i = 0; i < table->count; i++) {
+        const char *name = table->profiles[i].name;
+        json_int_t other = json_integer_value(json_object_get(list, name));
+
+        json_object_set_new(list, name, json_integer(other + partition_most(table, taken, i)));
+    }
+    return list;
+}
+
 static json_t *device_pods(const struct holders *holders, const struct device *device)
 {
     json_t *pods = json_array();
@@ -160,14 +193,17 @@ static json_t *device_pods(const struct holders *holders, const struct device *d
     for (size_t i = 0; i < holders->count; i++) {
         const struct holding_view *view = &holders->views[i];
         struct grant grant = grant_on(view, device->id);
+        json_t *pod;
 
         if (grant.slots == 0)
             continue;
-        json_array_append_new(
-            pods, json_pack("{s:o,s:o,s:o,s:s,s:I,s:i}", "namespace", view_string(view->namespace),
-                            "name", view_string(view->name), "uid", view_string(view->uid), "state",
-                            holding_state_name(view->state), "memoryMiB",
-                            (json_int_t)grant.memory_mib, "cores", (int)grant.cores));
+        pod = json_pack("{s:o,s:o,s:o,s:s,s:I,s:i}", "namespace", view_string(view->namespace),
+                        "name", view_string(view->name), "uid", view_string(view->uid), "state",
+                        holding_state_name(view->state), "memoryMiB", (json_int_t)grant.memory_mib,
+                        "cores", (int)grant.cores);
+        if (device->partitions != NULL)
+            json_object_set_new(pod, "partitions", partitions_of(view, device->id));
+        json_array_append_new(pods, pod);
     }
     return pods;
 }
@@ -192,6 +228,9 @@ static json_t *device_view(const struct node_state *state, unsigned position,
                         json_pack("{s:i,s:i}", "total", device->cores, "used", (int)use->cores));
     json_object_set_new(item, "slots",
                         json_pack("{s:i,s:i}", "total", device->slots, "used", use->slots));
+    if (device->partitions != NULL)
+        json_object_set_new(item, "freePartitions",
+                            free_partitions(device->partitions, use->partitions));
     json_object_set_new(item, "pods", device_pods(holders, device));
     return item;
 }

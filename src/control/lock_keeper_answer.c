@@ -75,7 +75,9 @@ static bool take_body(struct lock_keeper *keeper, const struct api_answer *answe
     kube_object_init(&object, KUBE_NODE);
     if (kube_json_read_object(KUBE_NODE, answer->body, answer->body_length, &object, &err) < 0)
         return false;
-    lock_take_node(keeper, &object.node);
+    /* The watch may have been faster, and have shown what came after it. */
+    if (lock_version_of(&object.node) > version_book_get(&keeper->versions, object.node.meta.name))
+        lock_take_node(keeper, &object.node);
     return true;
 }
 
@@ -100,7 +102,6 @@ static void take_conflict(struct lock_keeper *keeper, struct lane *lane, bool wa
     lane->refused_version = lane->sent_version;
     if (!was_in_doubt)
         forget_try(lane);
-    lock_settle_claims(lane, version_book_get(&keeper->versions, lane->node));
 }
 
 static void fail_head(struct lane *lane, const char *text)
@@ -224,5 +225,4 @@ void lock_keeper_on_loss(struct lock_keeper *keeper, uint64_t id, bool was_sent,
     lane->step = LANE_RESTS;
     note_problem(keeper, lane, "%.120s", why);
     wait_a_while(lane, 0, now_ms);
-    lock_settle_claims(lane, version_book_get(&keeper->versions, lane->node));
 }

@@ -149,6 +149,9 @@ bool lock_lane_next(struct lock_keeper *keeper, struct lane *lane, struct moment
 /* A node as the API server has it, from whatever source. */
 void lock_take_node(struct lock_keeper *keeper, const struct kube_node *node);
 
+/* The resourceVersion of a node as a number; 0 when it is none. */
+uint64_t lock_version_of(const struct kube_node *node);
+
 /* What the lock that a node shows, at `version`, says of ours. */
 void lock_settle_claims(struct lane *lane, uint64_t version);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define WRITE_MIN_MS 100u   /* shortest time of a write that is worth to be sent */
+#define TAKE_MIN_MS 300u    /* with less than that left there is no lock taken: a Binding follows */
 #define ATTEMPT_MIN_MS 500u /* shortest time given to a request, the deadline permitting */
 #define RELEASE_MS 5000u    /* time given to one that nobody waits for */
 #define IDLE_LOOK_MS 5000u  /* the same, where nobody waits */
@@ -355,19 +356,24 @@ static bool serve_head(struct lock_keeper *keeper, struct lane *lane, struct mom
 
     if (head == NULL || find_turn(lane, TURN_BINDS) != NULL)
         return false;
-    if (lane->claim.state == CLAIM_HELD && lane->claim.owner == head) {
-        bind(keeper, head, now);
-        return false;
-    }
     if (!is_free(keeper, lane, head, &wants_look)) {
         if (wants_look)
             look(keeper, lane, head, head->job->lock, out);
         return wants_look;
     }
-    if (!can_write(keeper, lane))
+    if (!can_write(keeper, lane) || head->job->deadline_ms - keeper->now_ms < TAKE_MIN_MS)
         return false;
     take(keeper, lane, head, now, out);
     return true;
+}
+
+/* The lock is the first one's, by the answer or by the watch, whichever came first. */
+static void bind_head(struct lock_keeper *keeper, const struct lane *lane, struct moment now)
+{
+    struct turn *head = lock_lane_head(lane);
+
+    if (head != NULL && lane->claim.state == CLAIM_HELD && lane->claim.owner == head)
+        bind(keeper, head, now);
 }
 
 /* A lock of ours that has to go is shown, and nobody is about to replace it. */
@@ -470,7 +476,9 @@ bool lock_lane_next(struct lock_keeper *keeper, struct lane *lane, struct moment
     bool sends = false;
 
     note_time(keeper, lane);
+    lock_settle_claims(lane, version_book_get(&keeper->versions, lane->node));
     end_turns(keeper, lane);
+    bind_head(keeper, lane, now);
     lane->due_ms = UINT64_MAX;
     if (is_of_use(keeper, lane))
         lock_claim_clear(&lane->waste);

@@ -16,7 +16,7 @@
  * 0 for what is none: nothing is locked then.
  * source  KEP-5504
  */
-static uint64_t version_of(const struct kube_node *node)
+uint64_t lock_version_of(const struct kube_node *node)
 {
     const char *text = node->meta.resource_version;
     char *end;
@@ -95,13 +95,13 @@ static void show_all(struct lock_keeper *keeper, const struct kube_node *node)
         lane = lock_lane(keeper, node->meta.name);
     for (enum node_lock kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS; kind++)
         show(lane, kind, kube_pairs_get(&node->meta.annotations, node_lock_key(kind)));
-    lock_settle_claims(lane, version_of(node));
+    lock_settle_claims(lane, lock_version_of(node));
     lock_lane_drop(keeper, lane);
 }
 
 void lock_take_node(struct lock_keeper *keeper, const struct kube_node *node)
 {
-    version_book_put(&keeper->versions, node->meta.name, version_of(node));
+    version_book_put(&keeper->versions, node->meta.name, lock_version_of(node));
     show_all(keeper, node);
 }
 
@@ -165,7 +165,7 @@ static void add_to_list(void *ctx, struct kube_object *object)
     struct lock_keeper *keeper = ctx;
     const struct kube_node *node = &object->node;
 
-    version_book_put(&keeper->arriving, node->meta.name, version_of(node));
+    version_book_put(&keeper->arriving, node->meta.name, lock_version_of(node));
     if (has_lock(node)) {
         struct kube_node *before = map_put(keeper->listed, node->meta.name, copy_node(node));
 

@@ -62,8 +62,8 @@ static void test_bind__asks_for_the_lock_that_the_nodes_device_plugin_needs(void
         {NULL, "gpu 1, mem 1000", NODE_LOCK_NONE},
         {"hami", "gpu 1, mem 1000", NODE_LOCK_HAMI},
         {"HAMi", "gpu 2", NODE_LOCK_HAMI},
-        {"hami", "", NODE_LOCK_NONE}, /* no device, so no plugin is asked */
-        {"another", "gpu 1", NODE_LOCK_NONE},
+        {"hami", "", NODE_LOCK_NONE},         /* no device, so no plugin is asked */
+        {"another", "gpu 1", NODE_LOCK_NONE}, /* told as a problem of the node */
     };
 
     (void)state;

@@ -166,7 +166,7 @@ static void on_done(void *ctx, enum bind_outcome outcome, const char *text)
 }
 
 /* return 0 when the job was taken. */
-static int submit(struct story *story)
+static int submit_with(struct story *story, enum node_lock lock)
 {
     struct bind_job *job = bind_job_new("default", "p", "uid", "n1");
     struct controller_status status;
@@ -178,11 +178,37 @@ static int submit(struct story *story)
     job->done = on_done;
     job->ctx = story;
     job->term = status.term;
+    job->lock = lock;
     result = controller_submit_bind(story->controller, job, story->now_ms, &err);
     if (result < 0)
         bind_job_free(job);
     drive(story);
     return result;
+}
+
+static int submit(struct story *story)
+{
+    return submit_with(story, NODE_LOCK_NONE);
+}
+
+#define LIST_OF_N1 \
+    "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"5\"}," \
+    "\"items\":" \
+    "[{\"metadata\":{\"name\":\"n1\",\"uid\":\"u\",\"resourceVersion\":\"4\"}}]}"
+#define LOCKED_N1 \
+    "{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n1\",\"uid\":\"u\"," \
+    "\"resourceVersion\":\"7\",\"annotations\":{\"hami.io/mutex.lock\":" \
+    "\"1970-01-01T00:16:40Z,default,p\"}}}"
+
+/* Without an election, with node n1 listed. */
+static struct story *story_with_node(void)
+{
+    struct story *story = story_new(false);
+
+    drive(story);
+    answer(story, "GET", "/api/v1/nodes?limit", 200, LIST_OF_N1);
+    answer(story, "GET", "/api/v1/pods?limit", 200, EMPTY("Pod", "6"));
+    return story;
 }
 
 static bool may_bind(const struct story *story)
@@ -261,6 +287,52 @@ static void test_bind__without_an_election_needs_both_lists_only(void **state)
     assert_true(may_bind(story));
     assert_int_equal(submit(story), 0);
     assert_true(is_sent(story, "POST", BINDING_PATH));
+}
+
+static void test_bind__with_a_lock_is_sent_when_the_node_is_locked(void **state)
+{
+    AUTO(story_free) struct story *story = story_with_node();
+
+    (void)state;
+    assert_int_equal(submit_with(story, NODE_LOCK_HAMI), 0);
+    assert_false(is_sent(story, "POST", BINDING_PATH));
+    answer(story, "PATCH", "/api/v1/nodes/n1", 200, LOCKED_N1);
+    assert_true(is_sent(story, "POST", BINDING_PATH));
+    answer(story, "POST", BINDING_PATH, 201, "{}");
+    assert_int_equal(story->outcome, BIND_BOUND);
+}
+
+static void test_bind__counts_those_that_wait_for_a_lock(void **state)
+{
+    AUTO(story_free) struct story *story = story_with_node();
+    struct controller_status status;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(submit_with(story, NODE_LOCK_HAMI), 0);
+    assert_int_equal(submit(story), 0);
+    assert_int_equal(submit(story), -ERR_BUSY);
+    assert_int_equal(submit_with(story, NODE_LOCK_HAMI), -ERR_BUSY);
+    controller_read_status(story->controller, story->now_ms, &status);
+    assert_int_equal(status.binds_in_flight, 4);
+    assert_int_equal(status.locks_waiting, 3);
+}
+
+static void test_stop__waits_until_a_lock_written_in_vain_is_gone(void **state)
+{
+    AUTO(story_free) struct story *story = story_with_node();
+
+    (void)state;
+    submit_with(story, NODE_LOCK_HAMI);
+    controller_stop(story->controller);
+    drive(story);
+    assert_int_equal(story->outcome, BIND_FAILED);
+    assert_false(controller_is_stopped(story->controller, story->now_ms));
+    answer(story, "PATCH", "/api/v1/nodes/n1", 200, LOCKED_N1);
+    assert_false(controller_is_stopped(story->controller, story->now_ms));
+    answer(story, "PATCH", "/api/v1/nodes/n1", 200,
+           "{\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"resourceVersion\":\"8\"}}");
+    assert_true(controller_is_stopped(story->controller, story->now_ms));
 }
 
 static void test_bind__is_refused_while_another_leads(void **state)
@@ -468,6 +540,9 @@ int main(void)
         cmocka_unit_test(test_start__lists_the_pods_when_another_leads),
         cmocka_unit_test(test_start__does_not_wait_for_the_lease_for_long),
         cmocka_unit_test(test_bind__without_an_election_needs_both_lists_only),
+        cmocka_unit_test(test_bind__with_a_lock_is_sent_when_the_node_is_locked),
+        cmocka_unit_test(test_bind__counts_those_that_wait_for_a_lock),
+        cmocka_unit_test(test_stop__waits_until_a_lock_written_in_vain_is_gone),
         cmocka_unit_test(test_bind__is_refused_while_another_leads),
         cmocka_unit_test(test_leader__lists_the_pods_anew_before_it_binds),
         cmocka_unit_test(test_leader__does_not_believe_a_list_that_was_under_way),

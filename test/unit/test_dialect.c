@@ -133,6 +133,39 @@ static void test_dialect_pod__init_is_done_when_all_steps_ended_well(void **stat
     }
 }
 
+static void test_dialect_pod__has_its_devices_when_it_runs_or_its_bind_phase_says_so(void **state)
+{
+    static const struct {
+        const char *node, *phase, *bind_phase;
+        bool handed_out;
+    } cases[] = {
+        {"n1", "Pending", NULL, false},
+        {"n1", "Pending", "allocating", false},
+        {"n1", "Pending", "success", true},
+        {"n1", "Pending", "failed", true},
+        {"n1", "Pending", "nonsense", false},
+        {"n1", "Running", "allocating", true},
+        {"n1", "Running", NULL, true},
+        {"n1", "Failed", "allocating", true},
+        {"n1", "", NULL, false},
+        {"", "Pending", "success", false}, /* of a try before */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(kube_pod_clear) struct kube_pod kube;
+        AUTO(pod_unref_pointer) struct pod *pod = NULL;
+
+        kube_pod_init(&kube);
+        set_text(&kube.node_name, cases[i].node);
+        set_text(&kube.phase, cases[i].phase);
+        if (cases[i].bind_phase != NULL)
+            kube_pairs_add(&kube.meta.annotations, "hami.io/bind-phase", cases[i].bind_phase);
+        pod = dialect_pod(&kube, &test_classes);
+        assert_int_equal(pod->handed_out, cases[i].handed_out);
+    }
+}
+
 static void test_dialect_pod__carries_over_what_kubernetes_says(void **state)
 {
     AUTO(kube_pod_clear) struct kube_pod kube;
@@ -240,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_dialect_node__has_the_host_that_is_allocatable),
         cmocka_unit_test(test_dialect_pod__is_finished_when_its_phase_says_so),
         cmocka_unit_test(test_dialect_pod__init_is_done_when_all_steps_ended_well),
+        cmocka_unit_test(test_dialect_pod__has_its_devices_when_it_runs_or_its_bind_phase_says_so),
         cmocka_unit_test(test_dialect_pod__carries_over_what_kubernetes_says),
         cmocka_unit_test(test_dialect_pod__keeps_why_a_record_cannot_be_read),
         cmocka_unit_test(test_dialect_request__a_pod_that_was_cut_cannot_be_served),

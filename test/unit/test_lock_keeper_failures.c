@@ -80,6 +80,40 @@ static void test_lost_answer__is_found_out_by_the_watch(void **state)
     expect_sent(story, "POST", "p1");
 }
 
+static void test_late_answer__holds_nobody_up(void **state)
+{
+    struct job_end *end;
+    AUTO(lock_story_free) struct lock_story *story = story_with_job(&end);
+    const struct sent_request patch = story->sent;
+
+    (void)state;
+    want_bind(story, "p2", "n1");
+    show_node(story, "n1", 101, LOCK_OF("p1"));
+    expect_sent(story, "POST", "p1");
+    reply_with(story, 201, "");
+    show_node(story, "n1", 102, NULL);
+    assert_false(next_sent(story));
+    story->sent = patch;
+    reply_node(story, "n1", 101, LOCK_OF("p1")); /* how it was before */
+    expect_sent(story, "PATCH", "n1");
+    assert_contains(story->sent.body, "\"resourceVersion\":\"102\"");
+}
+
+static void test_lock__is_not_taken_when_no_time_is_left_for_the_binding(void **state)
+{
+    AUTO(lock_story_free) struct lock_story *story = lock_story_new();
+    const struct job_end *end;
+
+    (void)state;
+    show_node(story, "n1", 100, "2025-08-06T05:00:00Z,default,holder");
+    show_pod(story, "holder", "n1", "allocating");
+    end = want_bind(story, "p1", "n1");
+    assert_false(wait_sent(story, DEADLINE_MS - 200));
+    show_node(story, "n1", 101, NULL);
+    assert_false(wait_sent(story, 300));
+    assert_int_equal(end->outcome, BIND_FAILED);
+}
+
 static void test_lost_answer__and_a_conflict_after_it_may_mean_that_the_lock_is_ours(void **state)
 {
     struct job_end *end;
@@ -374,6 +408,8 @@ int main(void)
         cmocka_unit_test(test_conflict__with_a_lock_of_another_scheduler_waits_for_it),
         cmocka_unit_test(test_lost_answer__is_asked_for_with_the_same_lock_on_the_same_version),
         cmocka_unit_test(test_lost_answer__is_found_out_by_the_watch),
+        cmocka_unit_test(test_late_answer__holds_nobody_up),
+        cmocka_unit_test(test_lock__is_not_taken_when_no_time_is_left_for_the_binding),
         cmocka_unit_test(test_lost_answer__and_a_conflict_after_it_may_mean_that_the_lock_is_ours),
         cmocka_unit_test(test_lost_answer__of_a_job_that_gave_up_leaves_no_lock),
         cmocka_unit_test(test_lost_answer__is_over_when_the_node_goes_on_without_the_lock),

@@ -9,6 +9,7 @@ it there; and when nothing is left it says so in the pod's bind phase and takes 
 source: HAMi pkg/util, pkg/device-plugin/nvidiadevice/nvinternal/plugin/server.go (Allocate)
 """
 
+import collections
 import queue
 import threading
 
@@ -59,7 +60,7 @@ class HamiPlugin:
     The plugins of some nodes. `delay_s` is what an Allocate takes; `trouble` is asked for each pod.
 
     After stop(): `served` is [(node, pod the kubelet meant, pod the plugin found)], `failed` the
-    texts of Allocates that failed, `calls` how many requests were made.
+    texts of Allocates that failed, `calls` how many requests were made, by method and kind.
     """
 
     def __init__(self, api, nodes, delay_s=0.02, trouble=lambda pod: Trouble()):
@@ -67,7 +68,7 @@ class HamiPlugin:
         self.delay_s = delay_s
         self.trouble = trouble
         self.served, self.failed = [], []
-        self.calls = {"GET": 0, "PATCH": 0}
+        self.calls = collections.Counter()  # by method and kind
         self.known = set()  # uids
         self.guard = threading.Lock()
         self.pause = threading.Event()
@@ -89,7 +90,7 @@ class HamiPlugin:
 
     def request(self, method, path, patch=None, twice=False):
         with self.guard:
-            self.calls[method] += 1 + twice
+            self.calls[method, "nodes" if path.startswith(NODES) else "pods"] += 1 + twice
         for _ in range(1 + twice):
             answer = self.api.merge(path, patch) if patch is not None else self.api.get(path)
         return answer

@@ -59,7 +59,7 @@ class HamiPlugin:
     """
     The plugins of some nodes. `delay_s` is what an Allocate takes; `trouble` is asked for each pod.
 
-    After stop(): `served` is [(node, pod the kubelet meant, pod the plugin found)], `failed` the
+    After stop(): `handed` is {pod: ids of devices, container by container}, `served` is [(node, pod the kubelet meant, pod the plugin found)], `failed` the
     texts of Allocates that failed, `calls` how many requests were made, by method and kind.
     """
 
@@ -68,6 +68,7 @@ class HamiPlugin:
         self.delay_s = delay_s
         self.trouble = trouble
         self.served, self.failed = [], []
+        self.handed = {}  # pod: the devices of each of its containers
         self.calls = collections.Counter()  # by method and kind
         self.known = set()  # uids
         self.guard = threading.Lock()
@@ -148,8 +149,10 @@ class HamiPlugin:
         if trouble.fails:
             self.finish(node, found, "failed", trouble)
             raise PluginError("cannot hand out")
-        rest = self.take_next(found, count)
-        if rest is not None:
+        devices, rest = self.take_next(found, count)
+        if devices:
+            with self.guard:
+                self.handed.setdefault(found["metadata"]["name"], []).append(devices)
             self.annotate(self.path(found), rest, trouble.loses_answers)
             if any("," in value for key, value in {**annotations(found), **rest}.items()
                    if key.endswith(TO_ALLOCATE)):
@@ -176,7 +179,7 @@ class HamiPlugin:
 
     @staticmethod
     def take_next(pod, count):
-        """The annotations to write so that the next container's devices are gone; None: no lists."""
+        """The next container's devices, and what to write so that they are not there any more."""
         for key, value in sorted(annotations(pod).items()):
             if not key.endswith(TO_ALLOCATE):
                 continue
@@ -187,8 +190,9 @@ class HamiPlugin:
                     continue
                 if len(devices) != count:
                     raise PluginError("device number not matched")
-                return {key: ";".join(slots[:i] + [""] + slots[i + 1:])}
-        return None
+                return [device.split(",")[0] for device in devices], \
+                    {key: ";".join(slots[:i] + [""] + slots[i + 1:])}
+        return [], {}
 
     def finish(self, node, pod, phase, trouble):
         self.annotate(self.path(pod), {PHASE: phase}, trouble.loses_answers)

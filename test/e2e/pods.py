@@ -144,11 +144,17 @@ class Capacity:
         self.mib = {}
         self.slots = {}
         for node in nodes:
-            text = node["metadata"].get("annotations", {}).get("topofit.io/inventory")
-            for device in json.loads(text)["devices"] if text else []:
-                self.nodes[device["id"]] = node["metadata"]["name"]
-                self.mib[device["id"]] = device["memoryMiB"]
-                self.slots[device["id"]] = device["slots"]
+            notes = node["metadata"].get("annotations", {})
+            devices = json.loads(notes.get("topofit.io/inventory", '{"devices": []}'))["devices"]
+            for device in devices:
+                self.add(node, device["id"], device["memoryMiB"], device["slots"])
+            for device in json.loads(notes.get("hami.io/node-nvidia-register", "[]")):
+                self.add(node, device["id"], device["devmem"], device["count"])
+
+    def add(self, node, device, mib, slots):
+        self.nodes[device] = node["metadata"]["name"]
+        self.mib[device] = mib
+        self.slots[device] = slots
 
     def uses(self, states):
         """{device: Use} over all pods that hold devices."""

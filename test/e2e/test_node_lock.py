@@ -20,6 +20,11 @@ STALE_S = 20  # a lock that nobody needs holds up a pod for less than this; HAMi
 
 
 def plugin_node(name):
+    return wirings.hami_node(name, wirings.A40_PAIRS)
+
+
+def described_node(name):
+    """Described by hand, and HAMi's plugin hands out all the same."""
     node = wirings.wired_node(name, wirings.A40_PAIRS)
     node["metadata"]["annotations"]["topofit.io/device-plugin"] = "hami"
     return node
@@ -34,8 +39,8 @@ class LockCase(ClusterCase):
         super().setUp()
         self.trouble = {}
 
-    def start_plugins(self, *names, **options):
-        self.add_nodes(*map(plugin_node, names))
+    def start_plugins(self, *names, make=plugin_node, **options):
+        self.add_nodes(*map(make, names))
         self.plugin = HamiPlugin(self.api, names, trouble=lambda pod: self.trouble.get(
             pod["metadata"]["name"], Trouble()), **options)
         self.addCleanup(self.plugin.stop)
@@ -62,6 +67,11 @@ class LockCase(ClusterCase):
         self.assertEqual(self.plugin.failed, [])
         self.assertEqual([one for one in self.plugin.served if one[1] != one[2]], [],
                          "(node, pod the kubelet meant, pod the plugin served)")
+        for name, state in self.states().items():
+            self.assertEqual([sorted(ids) for ids in self.plugin.handed.get(name, [])],
+                             [sorted(pods.devices(state, one)) for kind in
+                              ("initContainers", "containers")
+                              for one, _ in pods.asking(state, kind)], name)
 
 
 class Burst(LockCase):
@@ -133,6 +143,25 @@ class OneNode(LockCase):
         self.assertLess(time.monotonic() - started, 4)
         self.wait_bound("p1")
         self.wait_served("p0", "p1", "p2")
+        self.plugin.stop()
+        self.assert_all_served_rightly()
+
+    def test_containers_get_their_own_devices_in_the_kubelets_order(self):
+        self.start_plugins("node")
+        main = [pods.container("a", pods.limits(2)), pods.container("plain", {}),
+                pods.container("b", pods.limits(1, memory=3000))]
+        self.place(pods.pod("p0", None, containers=main, initContainers=[
+            pods.container("first", pods.limits(1))]))
+        self.wait_served("p0")
+        self.wait_unlocked("node")
+        self.plugin.stop()
+        self.assert_all_served_rightly()
+
+    def test_node_described_by_hand_may_have_the_plugin_too(self):
+        self.start_plugins("node", make=described_node)
+        self.place(pods.pod("p0", pods.limits(2)))
+        self.wait_served("p0")
+        self.wait_unlocked("node")
         self.plugin.stop()
         self.assert_all_served_rightly()
 

@@ -126,6 +126,17 @@ def bare_node(name, gpus):
             "status": {"capacity": amounts, "allocatable": amounts}}
 
 
+def hami_node(name, wiring, slots=SLOTS):
+    """A node as HAMi's device plugin for NVIDIA describes it."""
+    node = bare_node(name, wiring.size * slots)
+    node["metadata"]["annotations"] = {"hami.io/node-nvidia-register": json.dumps([
+        {"id": device_id(name, position), "index": position, "count": slots,
+         "devmem": wiring.memory_mib, "devcore": CORES, "type": "NVIDIA-" + wiring.product,
+         "numa": wiring.numa[position], "mode": "hami-core", "health": True}
+        for position in range(wiring.size)])}
+    return node
+
+
 def unwired_node(name, wiring, slots=SLOTS):
     """A node with an inventory, but without a word on how its devices are linked."""
     node = bare_node(name, wiring.size * slots)

@@ -2,6 +2,7 @@
 /* lock_keeper_answer - what the API server's answers say about a lock. */
 #include "lock_keeper_inside.h"
 
+#include "least.h"
 #include "topofit/kube_json.h"
 #include "topofit/mem.h"
 
@@ -45,8 +46,8 @@ static void note_success(struct lock_keeper *keeper, struct lane *lane)
     keeper->problem[0] = '\0';
 }
 
-/* Not again before a while. */
-static void wait_a_while(struct lane *lane, uint64_t retry_after_s, uint64_t now_ms)
+/* When to try again. */
+static uint64_t after_a_while_ms(struct lane *lane, uint64_t retry_after_s, uint64_t now_ms)
 {
     uint64_t wait_ms = backoff_next_ms(&lane->backoff, now_ms);
 
@@ -54,7 +55,7 @@ static void wait_a_while(struct lane *lane, uint64_t retry_after_s, uint64_t now
         retry_after_s = RETRY_AFTER_MAX_S;
     if (retry_after_s * 1000 > wait_ms)
         wait_ms = retry_after_s * 1000;
-    lane->send_at_ms = now_ms + wait_ms;
+    return now_ms + wait_ms;
 }
 
 /* The write is known not to have been executed, nor will be. */
@@ -93,7 +94,7 @@ static void take_success(struct lock_keeper *keeper, struct lane *lane, enum lan
         return;
     /* It is done, and only the watch can tell now at which version. */
     lane->refused_version = lane->sent_version;
-    wait_a_while(lane, 0, now_ms);
+    lane->send_at_ms = after_a_while_ms(lane, 0, now_ms);
 }
 
 static void take_conflict(struct lock_keeper *keeper, struct lane *lane, bool was_in_doubt)
@@ -128,7 +129,7 @@ static void take_refusal(struct lock_keeper *keeper, struct lane *lane, enum lan
     }
     note_problem(keeper, lane, "HTTP %d: %.100s%s", answer->status, refusal.status.message,
                  answer->status == 403 ? "; give our account the verb patch on nodes" : "");
-    wait_a_while(lane, refusal.retry_after_s, now_ms);
+    lane->send_at_ms = after_a_while_ms(lane, refusal.retry_after_s, now_ms);
     if (refusal.fate == API_IN_DOUBT) {
         lane->is_in_doubt = step == LANE_TAKES;
     } else if (refusal.fate == API_REFUSED && step == LANE_TAKES) {
@@ -147,13 +148,12 @@ static void take_view(struct lock_keeper *keeper, struct lane *lane, struct hold
     note_success(keeper, lane);
     if (shown->number != lane->sent_number || shown->is_free)
         return; /* another lock by now, or none */
-    if (view.holder == HOLDER_ALLOCATING) {
-        lane->look_at_ms = now_ms;
-        shown->view_ms = now_ms; /* the watch is behind */
-        lane->send_at_ms = now_ms + LOOK_FAILED_MS;
+    /* What the watch shows is behind. */
+    lane->ask_at_ms = now_ms + LOOK_FAILED_MS;
+    if (view.holder == HOLDER_ALLOCATING)
         return;
-    }
-    if (view.holder == HOLDER_UNBOUND && now_ms < shown->seen_ms + LOCK_UNBOUND_MS)
+    if (view.holder == HOLDER_UNBOUND &&
+        now_ms < most(shown->seen_ms + LOCK_UNBOUND_MS, lane->hold_until_ms))
         return;
     lock_free(keeper, lane, shown, view.end);
 }
@@ -182,7 +182,7 @@ static void take_pod(struct lock_keeper *keeper, struct lane *lane, const struct
         note_problem(keeper, lane, "looking at the pod it is locked for: HTTP %d: %.80s",
                      answer->status, refusal.status.message);
     }
-    wait_a_while(lane, refusal.retry_after_s, now_ms);
+    lane->ask_at_ms = after_a_while_ms(lane, refusal.retry_after_s, now_ms);
 }
 
 /* --- what arrives ---------------------------------------------------------------------------- */
@@ -222,7 +222,8 @@ void lock_keeper_on_loss(struct lock_keeper *keeper, uint64_t id, bool was_sent,
         return;
     keeper->now_ms = now_ms;
     lane->is_in_doubt |= was_sent && lane->step == LANE_TAKES;
+    *(lane->step == LANE_LOOKS ? &lane->ask_at_ms : &lane->send_at_ms) =
+        after_a_while_ms(lane, 0, now_ms);
     lane->step = LANE_RESTS;
     note_problem(keeper, lane, "%.120s", why);
-    wait_a_while(lane, 0, now_ms);
 }

@@ -90,6 +90,7 @@ struct lane {
     uint64_t refused_version; /* a write on it was refused: the watch has to show another one */
     uint64_t send_at_ms;      /* not before, after a failure */
     uint64_t look_at_ms;      /* at the holder, again */
+    uint64_t ask_at_ms;       /* the API server about the holder: not before */
     uint64_t hold_until_ms;   /* a Binding of ours that nobody looks after any more may be late */
     uint64_t due_ms;          /* when to ask again */
     struct backoff backoff;

@@ -330,7 +330,7 @@ static bool is_free(struct lock_keeper *keeper, struct lane *lane, const struct 
     }
     if (lane->look_at_ms <= keeper->now_ms)
         view(keeper, lane, shown);
-    *wants_look = keeper->now_ms >= ripe_ms(lane, shown) && keeper->now_ms >= lane->send_at_ms;
+    *wants_look = keeper->now_ms >= most(ripe_ms(lane, shown), lane->ask_at_ms);
     lane->due_ms =
         least(lane->due_ms, least(lane->look_at_ms, aged_ms(keeper, head->job->lock, shown)));
     return false;
@@ -444,7 +444,7 @@ static bool tidy_up(struct lock_keeper *keeper, struct lane *lane, enum node_loc
         lane->look_at_ms = keeper->now_ms + IDLE_LOOK_MS;
     }
     lane->due_ms = least(lane->due_ms, least(lane->look_at_ms, aged_ms(keeper, kind, shown)));
-    if (keeper->now_ms < ripe_ms(lane, shown) || keeper->now_ms < lane->send_at_ms)
+    if (keeper->now_ms < most(ripe_ms(lane, shown), lane->ask_at_ms))
         return false;
     look(keeper, lane, NULL, kind, out);
     return true;

@@ -44,7 +44,7 @@ static void show(struct lane *lane, enum node_lock kind, const char *text)
     free(shown->text);
     *shown =
         (struct shown_lock){.text = text != NULL ? xstrdup(text) : NULL, .number = ++lane->shows};
-    lane->look_at_ms = 0;
+    lane->look_at_ms = lane->ask_at_ms = 0;
 }
 
 static bool is_there(const struct lane *lane, const struct claim *claim)

@@ -171,6 +171,33 @@ static void test_holder__that_does_well_after_all_keeps_its_lock(void **state)
     assert_contains(end->text, "node n1 is locked for pod default/holder");
 }
 
+static void test_look__in_vain_does_not_hold_up_who_waits(void **state)
+{
+    struct job_end *end;
+    AUTO(lock_story_free) struct lock_story *story = locked_story(OLD_LOCK, &end);
+
+    (void)state;
+    assert_true(wait_sent(story, LOCK_OVER_MS + 500));
+    reply_pod(story, "holder", "n1", "allocating");
+    show_node(story, "n1", 101, NULL);
+    expect_sent(story, "PATCH", "n1");
+}
+
+static void test_look__at_a_pod_that_the_watch_does_not_know_yet_is_made_now_and_then(void **state)
+{
+    struct job_end *end;
+    AUTO(lock_story_free) struct lock_story *story = locked_story(OLD_LOCK, &end);
+    unsigned looks = 0;
+
+    (void)state;
+    while (end->done == 0 && wait_sent(story, DEADLINE_MS)) {
+        assert_string_equal(story->sent.method, "GET");
+        reply_pod(story, "holder", "", "allocating");
+        looks++;
+    }
+    assert_in_range(looks, 1, 3);
+}
+
 static void test_look__says_nothing_of_a_lock_that_came_meanwhile(void **state)
 {
     struct job_end *end;
@@ -322,6 +349,8 @@ int main(void)
             test_holder__left_behind_by_a_topofit_that_was_killed_is_seen_through_at_once),
         cmocka_unit_test(test_holder__of_the_same_name_gets_a_while_to_have_its_lock_taken_away),
         cmocka_unit_test(test_holder__that_does_well_after_all_keeps_its_lock),
+        cmocka_unit_test(test_look__in_vain_does_not_hold_up_who_waits),
+        cmocka_unit_test(test_look__at_a_pod_that_the_watch_does_not_know_yet_is_made_now_and_then),
         cmocka_unit_test(test_look__says_nothing_of_a_lock_that_came_meanwhile),
         cmocka_unit_test(test_look__that_fails_is_made_again),
         cmocka_unit_test(test_lock__that_names_nobody_is_honoured_until_it_is_old),

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the cluster makes of quotas: what is used, what is left, and who may wait for it. */
 #include "support/builders.h"
+#include "support/class_nodes.h"
 #include "support/small_cluster.h"
 #include "support/test.h"
 
+#include "topofit/class.h"
 #include "topofit/cluster.h"
 
 #define DEVICE_MIB 16384 /* of a small cluster */
@@ -122,6 +124,41 @@ static void test_cluster_ask_quota__others_in_the_way_are_told_from_a_limit_too_
     assert_int_equal(ask(cluster, pod, &used), QUOTA_TOO_BIG);
 }
 
+/* A partition has more than was asked for, or less than its name says. */
+static void test_cluster_ask_quota__of_divided_devices_only_a_node_can_tell(void **state)
+{
+    static const struct {
+        const char *profile;
+        uint64_t mib, limit;
+        enum quota_answer answer;
+    } cases[] = {
+        {"1g.5gb", 0, 5120, QUOTA_DEPENDS},
+        {"1g.5gb", 0, 0, QUOTA_DEPENDS},
+        {NULL, 100, 40000, QUOTA_DEPENDS},
+        {NULL, 100, 99, QUOTA_TOO_BIG},
+    };
+    AUTO(class_table_clear) struct class_table classes = {0};
+    const struct device_class *class;
+
+    (void)state;
+    classes_builtin(&classes);
+    class = class_find(&classes, "nvidia");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(small_cluster_free) struct cluster *cluster = cluster_new(&test_key);
+        AUTO(pod_unref_pointer) struct pod *pod = pod_new("default", "a", "1");
+        struct node *node = node_of_class(class, 1, 40960, 7);
+        struct quota *quota = quota_new("default", "q", "q");
+        uint64_t used;
+
+        node_divide(node, table_of(class, "NVIDIA A100-SXM4-40GB"));
+        cluster_put_node(cluster, node);
+        quota_add_limit(quota, &(struct quota_limit){class, QUOTA_MEMORY, cases[i].limit});
+        cluster_put_quota(cluster, quota);
+        request_profile(&pod->request, class, CONTAINER_APP, cases[i].profile, cases[i].mib);
+        assert_int_equal(ask(cluster, pod, &used), cases[i].answer);
+    }
+}
+
 /* --- waking ---------------------------------------------------------------------------------- */
 
 static void test_cluster_freed__more_quota_is_a_change_to_wait_for_and_less_is_none(void **state)
@@ -194,6 +231,7 @@ int main(void)
         cmocka_unit_test(test_cluster__a_pod_without_a_record_counts_with_what_it_asks_for),
         cmocka_unit_test(test_cluster_ask_quota__looks_at_sizes_only_where_they_matter),
         cmocka_unit_test(test_cluster_ask_quota__others_in_the_way_are_told_from_a_limit_too_small),
+        cmocka_unit_test(test_cluster_ask_quota__of_divided_devices_only_a_node_can_tell),
         cmocka_unit_test(test_cluster_freed__more_quota_is_a_change_to_wait_for_and_less_is_none),
         cmocka_unit_test(test_cluster_replace_quotas__what_is_missing_from_a_list_is_gone),
         cmocka_unit_test(test_cluster_quotas__of_several_objects_the_tightest_is_named),

@@ -23,6 +23,7 @@ READ = {"get", "list", "watch"}
 RIGHTS = {
     ("ClusterRole", "", "nodes"): READ | {"patch"},
     ("ClusterRole", "", "pods"): READ,
+    ("ClusterRole", "", "resourcequotas"): READ,
     ("ClusterRole", "", "pods/binding"): {"create"},
     ("ClusterRole", "events.k8s.io", "events"): {"create", "patch"},
     ("Role", "coordination.k8s.io", "leases"): {"get", "update", "create"},
@@ -84,6 +85,8 @@ def needed(config):
     """The rights that topofit makes use of with this configuration: (cluster-wide, on leases)."""
     wide = {("", resource, verb, None) for resource in ("nodes", "pods") for verb in READ}
     wide.add(("", "pods/binding", "create", None))
+    if config.get("quota", {}).get("enabled", True):
+        wide |= {("", "resourcequotas", verb, None) for verb in READ}
     if config.get("kube", {}).get("wakePods", True):
         wide.add(("", "nodes", "patch", None))
     if config.get("events", {}).get("enabled", True):

@@ -13,6 +13,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+/* Limits are in force only where an object sets them, and views of them can be made. */
+static void check_quotas(struct cluster *cluster)
+{
+    size_t count;
+    struct quota_view *views = cluster_quotas(cluster, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        assert(views[i].limit != QUOTA_NO_LIMIT && views[i].quota != NULL);
+        assert(quota_resource(views[i].class, views[i].kind) != NULL);
+    }
+    quota_views_free(views, count);
+}
+
 static void check_holdings(struct cluster *cluster)
 {
     size_t count = 0;
@@ -45,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         assert(cluster_is_synced(cluster));
         cluster_check(cluster);
         check_holdings(cluster);
+        check_quotas(cluster);
     }
     snapshot_unref(snapshot);
     cluster_free(cluster);

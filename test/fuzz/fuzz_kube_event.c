@@ -17,7 +17,7 @@ static void write_binding(void *ctx, struct kube_object *object)
     struct error err = {0};
 
     (void)ctx;
-    assert(object->kind == KUBE_NODE || object->pod.container_count <= REQUEST_CONTAINERS_MAX);
+    assert(object->kind != KUBE_POD || object->pod.container_count <= REQUEST_CONTAINERS_MAX);
     for (size_t i = 0; i < meta->annotations.count; i++)
         bind_job_add_annotation(job, meta->annotations.items[i].key,
                                 meta->annotations.items[i].value);
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct kube_status status = {0};
     struct error status_err = {0}, dump_err = {0};
 
-    for (enum kube_kind kind = KUBE_NODE; kind <= KUBE_POD; kind++) {
+    for (enum kube_kind kind = KUBE_NODE; kind < KUBE_KINDS; kind++) {
         AUTO(kube_event_clear) struct kube_event event = {0};
         struct error err = {0};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any list, whole and in pieces: however it is split, the same comes out. The first byte seeds the
- * sizes of the pieces, the second byte's lowest bit says nodes or pods.
+ * sizes of the pieces, the second byte says of which kind.
  */
 #include "topofit/kube_json.h"
 #include "topofit/mem.h"
@@ -48,11 +48,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     AUTO(buf_clear) struct buf whole = buf_with_max(64 << 20);
     AUTO(buf_clear) struct buf pieces = buf_with_max(64 << 20);
+    enum kube_kind kind;
 
     if (size < 2)
         return 0;
-    read_list(bytes[1] & 1, (const char *)bytes + 2, size - 2, 0, &whole);
-    read_list(bytes[1] & 1, (const char *)bytes + 2, size - 2, 1u + bytes[0], &pieces);
+    kind = (enum kube_kind)(bytes[1] % KUBE_KINDS);
+    read_list(kind, (const char *)bytes + 2, size - 2, 0, &whole);
+    read_list(kind, (const char *)bytes + 2, size - 2, 1u + bytes[0], &pieces);
     assert(strcmp(buf_text(&whole), buf_text(&pieces)) == 0);
     return 0;
 }

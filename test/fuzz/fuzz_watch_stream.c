@@ -37,7 +37,7 @@ static bool feed(const char *bytes, size_t size, size_t piece, struct buf *lines
 static void read_events(const char *lines)
 {
     for (; *lines != '\0' && strchr(lines, '\n') != NULL; lines = strchr(lines, '\n') + 1) {
-        for (enum kube_kind kind = KUBE_NODE; kind <= KUBE_POD; kind++) {
+        for (enum kube_kind kind = KUBE_NODE; kind < KUBE_KINDS; kind++) {
             AUTO(kube_event_clear) struct kube_event event = {0};
             struct error err = {0};
 

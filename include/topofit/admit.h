@@ -2,9 +2,10 @@
 /*
  * admit - what becomes of a pod that is being created: left alone, edited, or refused.
  *
- * Pure: a pod, classes and a policy in, an edited pod or a refusal out. The rules stand in one
- * table, in the order in which they are asked; docs/reference/webhook.md explains each. Invariants:
- * an edit never changes what a pod asks for, and an edited pod is not edited again.
+ * Pure but for the quota that it is handed: a pod, classes and a policy in, an edited pod or a
+ * refusal out. The rules stand in one table, in the order in which they are asked;
+ * docs/reference/webhook.md explains each. Invariants: an edit never changes what a pod asks for,
+ * and an edited pod is not edited again.
  */
 #ifndef TOPOFIT_ADMIT_H
 #define TOPOFIT_ADMIT_H
@@ -15,6 +16,7 @@
 
 #include "topofit/device_class.h"
 #include "topofit/error.h"
+#include "topofit/request.h"
 
 /* X(identifier, name) in the order in which they are asked. */
 #define ADMIT_RULES(X) \
@@ -24,6 +26,7 @@
     X(REQUEST, "request") \
     X(PRIVILEGED, "privileged") \
     X(NODE_NAME, "node-name") \
+    X(QUOTA, "quota") \
     X(DELIVERABLE, "deliverable") \
     X(SCHEDULER, "scheduler") \
     X(AMOUNTS, "amounts") \
@@ -76,6 +79,18 @@ struct admit_policy {
     enum admit_core_policy core_policy;
 };
 
+/* Who knows what the pod's namespace may still have. */
+struct admit_quota {
+    void *ctx;
+    /*
+     * Can no pod with this request be placed now, for the quota of its namespace?
+     *
+     * request  with asks, without a problem.
+     * text     [size] receives why, and what to do. May be called from several threads.
+     */
+    bool (*refuses)(void *ctx, const struct request *request, char *text, size_t size);
+};
+
 enum admit_end { ADMIT_UNCHANGED = 0, ADMIT_PATCHED, ADMIT_REFUSED };
 #define ADMIT_END_COUNT 3
 
@@ -93,11 +108,12 @@ struct admit_verdict {
  * Judge a pod.
  *
  * pod     borrowed, not changed.
+ * quota   NULL: nobody counts.
  * out     the caller clears it.
  * errors  ERR_INVALID, ERR_LIMIT: it has not the form of a Pod.
  */
 int admit(const json_t *pod, const struct class_table *classes, const struct admit_policy *policy,
-          struct admit_verdict *out, struct error *err);
+          const struct admit_quota *quota, struct admit_verdict *out, struct error *err);
 void admit_verdict_clear(struct admit_verdict *verdict);
 
 #endif

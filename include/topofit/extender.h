@@ -2,9 +2,9 @@
 /*
  * extender - the use-cases: what kube-scheduler asks, from request bytes to answer bytes.
  *
- * admit needs nothing but the pod. filter, prioritize and preempt are functions of (snapshot, pod,
- * nodes): no I/O, no promise. bind decides again, reserves, and hands the Binding to a port; the
- * answer comes later, through a callback. Safe to call from any thread.
+ * admit looks at the pod and the quotas of its namespace. filter, prioritize and preempt are
+ * functions of (snapshot, pod, nodes): no I/O, no promise. bind decides again, reserves, and hands
+ * the Binding to a port; the answer comes later, through a callback. Safe to call from any thread.
  */
 #ifndef TOPOFIT_EXTENDER_H
 #define TOPOFIT_EXTENDER_H

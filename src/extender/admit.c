@@ -208,6 +208,16 @@ static enum admit_step refuse_node_name(struct admission *admission, enum admit_
                         node, node);
 }
 
+static enum admit_step refuse_beyond_quota(struct admission *admission, enum admit_rule rule)
+{
+    const struct admit_quota *quota = admission->quota;
+    char text[MESSAGE_BYTES_MAX] = "";
+
+    if (quota == NULL || !quota->refuses(quota->ctx, admission->request, text, sizeof text))
+        return ADMIT_GO_ON;
+    return admit_refuse(admission, rule, 403, "%s", text);
+}
+
 static enum admit_step set_scheduler(struct admission *admission, enum admit_rule rule)
 {
     if (admission->policy->scheduler_name[0] == '\0' || names_us(admission))
@@ -234,8 +244,8 @@ static enum admit_step set_runtime_class(struct admission *admission, enum admit
 }
 
 /*
- * In the order of ADMIT_RULES. What leaves pods alone stands before what edits them. Quotas belong
- * behind node-name: by then the pod is ours and its request readable, and nothing was edited.
+ * In the order of ADMIT_RULES. What leaves pods alone stands before what edits them; the quota is
+ * asked about pods that are ours, and whose request is readable.
  */
 static const struct {
     admit_rule_fn *ask;
@@ -247,6 +257,7 @@ static const struct {
     [ADMIT_REQUEST] = {.ask = refuse_problem},
     [ADMIT_PRIVILEGED] = {.ask = judge_privileged},
     [ADMIT_NODE_NAME] = {.ask = refuse_node_name},
+    [ADMIT_QUOTA] = {.ask = refuse_beyond_quota},
     [ADMIT_DELIVERABLE] = {.ask = admit_deliverable},
     [ADMIT_SCHEDULER] = {.ask = set_scheduler},
     [ADMIT_AMOUNTS] = {.ask = admit_amounts},
@@ -383,12 +394,12 @@ static void judge(struct admission *admission, const json_t *pod)
 }
 
 int admit(const json_t *pod, const struct class_table *classes, const struct admit_policy *policy,
-          struct admit_verdict *out, struct error *err)
+          const struct admit_quota *quota, struct admit_verdict *out, struct error *err)
 {
     AUTO(kube_pod_clear) struct kube_pod kube = {0};
     AUTO(request_clear) struct request request = {0};
     json_auto_t *copy = NULL;
-    struct admission admission = {.classes = classes, .policy = policy, .out = out};
+    struct admission admission = {.classes = classes, .policy = policy, .quota = quota, .out = out};
 
     if (admission_json_read_pod(pod, &kube, err) < 0)
         return error_pass(err);

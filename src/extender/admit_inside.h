@@ -13,7 +13,8 @@
 struct admission {
     const struct class_table *classes;
     const struct admit_policy *policy;
-    const struct request *request; /* what the pod asks for, as it came */
+    const struct admit_quota *quota; /* or NULL */
+    const struct request *request;   /* what the pod asks for, as it came */
     bool wants_devices;
     json_t *pod, *spec;  /* ours to edit */
     json_t **containers; /* [container_count] init and sidecar first, as in the request; borrowed */

@@ -4,6 +4,7 @@
 #include "topofit/extender.h"
 #include "topofit/json_patch.h"
 #include "topofit/mem.h"
+#include "topofit/quota_admission.h"
 
 static void report(const struct extender *extender, const struct admission_review *review,
                    const struct admit_verdict *verdict)
@@ -32,6 +33,31 @@ static void answer(const struct admission_review *review, const struct admit_ver
     admission_json_write(review, &answer, out);
 }
 
+/* The namespace of a review; the pod need not state it. */
+struct counted {
+    struct cluster *cluster;
+    const char *namespace;
+};
+
+static bool is_beyond_quota(void *ctx, const struct request *request, char *text, size_t size)
+{
+    const struct counted *counted = ctx;
+    enum quota_answer answer =
+        quota_admission(counted->cluster, counted->namespace, request, text, size);
+
+    return answer == QUOTA_EXCEEDED || answer == QUOTA_TOO_BIG;
+}
+
+static int judge(const struct extender *extender, const struct admission_review *review,
+                 struct admit_verdict *out, struct error *err)
+{
+    struct counted counted = {extender->cluster, review->namespace};
+    const struct admit_quota quota = {&counted, is_beyond_quota};
+
+    return admit(review->pod, extender->classes, &extender->options.admit,
+                 extender->cluster != NULL ? &quota : NULL, out, err);
+}
+
 int extender_admit(struct extender *extender, const char *bytes, size_t length, struct moment now,
                    struct buf *out, struct error *err)
 {
@@ -41,8 +67,7 @@ int extender_admit(struct extender *extender, const char *bytes, size_t length, 
     (void)now;
     if (admission_json_read(bytes, length, &review, err) < 0)
         return error_pass(err);
-    if (review.pod != NULL &&
-        admit(review.pod, extender->classes, &extender->options.admit, &verdict, err) < 0)
+    if (review.pod != NULL && judge(extender, &review, &verdict, err) < 0)
         return error_pass(err);
     if (review.pod != NULL)
         report(extender, &review, &verdict);

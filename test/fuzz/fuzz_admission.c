@@ -45,7 +45,7 @@ static void check_edited(const json_t *pod, const struct class_table *classes,
     read_request(pod, classes, &before);
     read_request(verdict->pod, classes, &after);
     assert(request_equal(&before, &after));
-    assert(admit(verdict->pod, classes, policy, &again, &err) == 0);
+    assert(admit(verdict->pod, classes, policy, NULL, &again, &err) == 0);
     assert(again.end == ADMIT_UNCHANGED);
 }
 
@@ -55,7 +55,7 @@ static void judge(const json_t *pod, const struct class_table *classes,
     AUTO(admit_verdict_clear) struct admit_verdict verdict = {0};
     struct error err = {0};
 
-    if (admit(pod, classes, policy, &verdict, &err) < 0)
+    if (admit(pod, classes, policy, NULL, &verdict, &err) < 0)
         return;
     assert((verdict.end == ADMIT_REFUSED) == (verdict.message != NULL));
     assert((verdict.end == ADMIT_PATCHED) == (verdict.pod != NULL));

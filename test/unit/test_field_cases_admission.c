@@ -4,7 +4,11 @@
  * visible devices.
  */
 #include "support/admitting.h"
+#include "support/small_cluster.h"
 #include "support/test.h"
+
+#include "topofit/class.h"
+#include "topofit/extender.h"
 
 #define POD(spec) "{'metadata':{'name':'p'},'spec':{" spec "}}"
 #define ASK(amounts) "'resources':{'limits':{" amounts "}}"
@@ -102,6 +106,47 @@ static void test_f32__other_schedulers_pods_and_cpu_pods_get_no_patch(void **sta
         assert_true(admitted.allowed);
         assert_int_equal(json_array_size(admitted.operations), 0);
     }
+}
+
+/* The answer about a pod with the request of the case, in a namespace with a limit of so many MiB.
+ */
+static char *ask_with_quota(uint64_t limit_mib)
+{
+    static const char review[] =
+        "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/"
+        "v1\",\"request\":{\"uid\":\"u\","
+        "\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"},"
+        "\"operation\":\"CREATE\",\"namespace\":\"team\",\"object\":{\"spec\":{\"initContainers\":["
+        "{"
+        "\"name\":\"i\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\","
+        "\"nvidia.com/gpumem\":\"4000\"}}}],\"containers\":[{\"name\":\"main\"}]}}}}";
+    AUTO(class_table_clear) struct class_table classes = {0};
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    struct quota *quota = quota_new("team", "q", "q");
+    struct buf out = buf_with_max(100000);
+    struct error err = {0};
+    struct extender extender = {
+        .cluster = cluster, .classes = &classes, .options = {.admit = admitting_policy()}};
+
+    classes_builtin(&classes);
+    quota_add_limit(quota,
+                    &(struct quota_limit){class_find(&classes, "nvidia"), QUOTA_MEMORY, limit_mib});
+    cluster_put_quota(cluster, quota);
+    assert_ok(extender_admit(&extender, review, strlen(review), (struct moment){0}, &out, &err),
+              &err);
+    return buf_steal(&out);
+}
+
+static void test_f32__the_quota_of_the_namespace_counts_the_init_container(void **state)
+{
+    AUTO_FREE char *tight = ask_with_quota(3000);
+    AUTO_FREE char *wide = ask_with_quota(5000);
+
+    (void)state;
+    assert_contains(tight, "\"allowed\":false");
+    assert_contains(tight, "\"code\":403");
+    assert_contains(tight, "limits.nvidia.com/gpumem of the namespace");
+    assert_contains(wide, "\"allowed\":true");
 }
 
 /* --- F34: privileged containers see every card ----------------------------------------------- */
@@ -237,6 +282,7 @@ int main(void)
             test_f01__an_amount_is_refused_with_its_resource_and_the_unit_or_read_right),
         cmocka_unit_test(test_f32__a_pod_is_known_by_a_request_in_an_init_container_alone),
         cmocka_unit_test(test_f32__other_schedulers_pods_and_cpu_pods_get_no_patch),
+        cmocka_unit_test(test_f32__the_quota_of_the_namespace_counts_the_init_container),
         cmocka_unit_test(test_f34__privileged_containers_beside_devices_are_denied),
         cmocka_unit_test(test_f34__ignored_privileged_pods_never_come_to_our_scheduler),
         cmocka_unit_test(test_f35__each_container_has_the_variable_once_or_not_at_all),

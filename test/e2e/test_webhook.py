@@ -9,12 +9,13 @@ import pods
 import wirings
 from cluster_case import ClusterCase
 from daemon import CONFIG, Topofit
-from kubeapi import PODS, ApiError
+from kubeapi import NAMESPACE, PODS, ApiError
 
 SCHEDULER = "webhook-scheduler"
 HOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 NAME = "topofit-e2e"
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+QUOTAS = "/api/v1/namespaces/%s/resourcequotas" % NAMESPACE
 DRY_RUN = PODS + "?dryRun=All"
 
 
@@ -128,6 +129,17 @@ class Webhook(ClusterCase):
         naked = {**pods.container("naked", pods.limits(1)), "securityContext": {"privileged": True}}
         self.assert_refused(pods.pod("all", {}, containers=[naked]), 403,
                             "container naked is privileged", "topofit.io/webhook: ignore")
+
+    def test_a_pod_beyond_the_quota_of_its_namespace_is_refused_at_once(self):
+        limit = "limits." + pods.MEMORY
+        self.api.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {limit: "3000"}}})
+        self.addCleanup(self.api.delete, QUOTAS + "/q")
+        self.topofit.wait("the daemon has the limit", lambda: any(
+            one["resource"] == limit for item in self.topofit.get("/debug/quota")[1]["items"]
+            for one in item["limits"]), lambda: True)
+        init = pods.container("init", pods.limits(1, memory=4000))
+        self.assert_refused(pods.pod("much", {}, initContainers=[init]), 403, limit, "4000")
+        self.api.create(DRY_RUN, pods.pod("less", pods.limits(1, memory=3000)))
 
     def test_a_label_keeps_the_webhook_away(self):
         pod = pods.pod("alone", pods.limits(1))

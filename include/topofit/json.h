@@ -47,7 +47,12 @@ struct json_field {
     int (*on_value)(void *ctx, const struct json_value *value, struct error *err);
     int (*on_begin)(void *ctx, const char *key, struct error *err); /* object or array opens */
     int (*on_end)(void *ctx, struct error *err);                    /* it closes */
-    size_t slot;      /* for on_value: which of alike members it is, an offsetof() by custom */
+    size_t slot; /* for on_value: which of alike members it is, an offsetof() by custom */
+    /*
+     * For json_read_plain(): read the value yourself, of which bytes[0] is the first byte. Returns
+     * how many bytes it has, or 0 to leave it to the parser. NULL: nothing special.
+     */
+    size_t (*on_text)(void *ctx, const char *bytes, size_t length);
     bool any_case;    /* the key matches without regard to ASCII case */
     bool accepts_nul; /* a NUL inside the string is the callback's to judge, by the length */
 };
@@ -81,6 +86,16 @@ size_t json_reader_offset(const struct json_reader *reader);
 /* All of that for bytes in one piece. */
 int json_read(const struct json_field *shape, void *ctx, const char *bytes, size_t length,
               struct error *err);
+
+/*
+ * The same in a fraction of the time, for what is written as programs write JSON: it must be ASCII,
+ * and in what is looked at there are no escapes but those of ASCII characters.
+ *
+ * return  false: it is not of that kind, or wrong, or a callback refused it. What the callbacks
+ *         were told so far counts for nothing, and json_read() tells what is the matter, if
+ *         anything.
+ */
+bool json_read_plain(const struct json_field *shape, void *ctx, const char *bytes, size_t length);
 
 /*
  * A copy of a string value; "" for null; ERR_INVALID for other types and for a NUL inside. Frees

@@ -14,14 +14,12 @@
 
 struct args_reading {
     struct kube_reading reading; /* first: ctx of the pod's and nodes' shapes */
-    struct json_reader *json;
+    struct json_reader *json;    /* NULL: names are skimmed */
     const char *bytes;
     size_t length;
-    size_t item_start;             /* of the node that is open */
-    size_t name_used;              /* bytes of args.name_text */
-    const struct names_skim *skim; /* the names are there already, or NULL */
-    unsigned lists;                /* of names that were met, wherever they should be */
-    bool elsewhere;                /* one of them is not the one that was skimmed */
+    const struct likely_names *likely; /* for the skim, or NULL */
+    size_t item_start;                 /* of the node that is open */
+    size_t name_used;                  /* bytes of args.name_text */
     struct extender_args args;
 };
 
@@ -92,13 +90,34 @@ static int begin_names(void *ctx, const char *key, struct error *err)
     (void)key, (void)err;
     args->has_names = true;
     args->name_count = 0;
-    if (reading->skim != NULL) {
-        reading->lists++;
-        reading->elsewhere = json_reader_offset(reading->json) != reading->skim->begin + 1;
-    } else if (args->name_text == NULL) {
+    if (args->name_text == NULL)
         args->name_text = xmalloc(reading->length - json_reader_offset(reading->json));
-    }
     return 0;
+}
+
+/* The list where it stands. A second one, or nodes beside it, are the parser's. */
+static size_t skim_names(void *ctx, const char *list, size_t length)
+{
+    struct args_reading *reading = ctx;
+    struct extender_args *args = &reading->args;
+    size_t bytes;
+    struct names_skim skim;
+
+    (void)length;
+    if (args->has_names)
+        return 0;
+    bytes = names_skim(reading->bytes, reading->length, (size_t)(list - reading->bytes),
+                       reading->likely, &skim);
+    if (bytes == 0)
+        return 0;
+    args->has_names = args->names_are_plain = true;
+    args->names = skim.names;
+    args->positions = skim.positions;
+    args->name_count = args->name_capacity = skim.count;
+    args->jumps = skim.jumps;
+    args->name_base = reading->bytes;
+    args->name_limit = reading->length;
+    return bytes;
 }
 
 static int refuse_count(struct error *err)
@@ -118,8 +137,6 @@ static int take_name(void *ctx, const struct json_value *value, struct error *er
         return error_set(err, ERR_LIMIT, "a node name of more than %d bytes", EXTENDER_NAME_MAX);
     if (args->name_count == EXTENDER_NODES_MAX)
         return refuse_count(err);
-    if (args->name_text == NULL)
-        return error_set(err, ERR_INVALID, "a name outside of the list that was skimmed");
     name = args->name_text + reading->name_used;
     memcpy(name, value->text, value->length);
     name[value->length] = '\0';
@@ -135,7 +152,9 @@ static int begin_nodes(void *ctx, const char *key, struct error *err)
 {
     struct args_reading *reading = ctx;
 
-    (void)key, (void)err;
+    (void)key;
+    if (reading->json == NULL)
+        return error_set(err, ERR_INVALID, "whole nodes are not skimmed");
     reading->args.has_nodes = true;
     drop_nodes(&reading->args);
     return 0;
@@ -206,7 +225,11 @@ static const struct json_field args_shape[] = {
      .on_begin = begin_pod,
      .on_end = end_object,
      .any_case = true},
-    {.key = "NodeNames", .shape = names_shape, .on_begin = begin_names, .any_case = true},
+    {.key = "NodeNames",
+     .shape = names_shape,
+     .on_begin = begin_names,
+     .on_text = skim_names,
+     .any_case = true},
     {.key = "Nodes", .shape = node_list_shape, .on_begin = begin_nodes, .any_case = true},
     {0},
 };
@@ -235,42 +258,15 @@ int extender_args_read_whole(const char *bytes, size_t length, struct extender_a
     return 0;
 }
 
-/* The parser reads the body with an empty list in the place of the one that was skimmed. */
-static bool read_around(struct args_reading *reading, const struct names_skim *skim)
-{
-    struct error err = {0};
-    size_t rest = reading->length - skim->end;
-
-    return json_reader_feed(reading->json, reading->bytes, skim->begin, &err) == 0 &&
-           json_reader_feed(reading->json, "[]", 2, &err) == 0 &&
-           json_reader_feed(reading->json, reading->bytes + skim->end, rest, &err) == 0 &&
-           json_reader_finish(reading->json, &err) == 0;
-}
-
 bool extender_args_read_skimming(const char *bytes, size_t length,
                                  const struct likely_names *likely, struct extender_args *out)
 {
     AUTO(clear_args_reading)
-    struct args_reading reading = {.bytes = bytes, .length = length};
-    struct names_skim skim;
+    struct args_reading reading = {.bytes = bytes, .length = length, .likely = likely};
 
-    if (!names_skim(bytes, length, likely, &skim))
-        return false;
     extender_args_init(&reading.args);
-    reading.args.names = skim.names;
-    reading.args.positions = skim.positions;
-    reading.args.jumps = skim.jumps;
-    reading.args.name_capacity = skim.count;
-    reading.skim = &skim;
-    reading.json = json_reader_new(args_shape, &reading);
-    /* Objects are cut out of the body by their offsets, which are shifted here. */
-    if (!read_around(&reading, &skim) || reading.lists != 1 || reading.elsewhere ||
-        reading.args.has_nodes)
+    if (!json_read_plain(args_shape, &reading, bytes, length) || !reading.args.has_names)
         return false;
-    reading.args.name_count = skim.count;
-    reading.args.name_base = bytes;
-    reading.args.name_limit = length;
-    reading.args.names_are_plain = true;
     finish_args(&reading, out);
     return true;
 }

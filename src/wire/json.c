@@ -2,6 +2,7 @@
 /* json - reading JSON by tables, in a stream: the hot path. */
 #include "topofit/json.h"
 
+#include "json_walk.h"
 #include "topofit/mem.h"
 
 #include <yajl/yajl_parse.h>
@@ -9,31 +10,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-/* An object or array that is looked at. */
-struct frame {
-    const struct json_field *shape; /* of what is inside */
-    const struct json_field *field; /* whose value it is; NULL for the document */
-    const char *key;                /* its name */
-    bool is_array;
-};
 
 struct json_reader {
     yajl_handle parser;
-    const struct json_field *shape;
-    void *ctx;
-    struct frame *frames;
-    size_t frame_count, frame_capacity;
-    size_t depth;                   /* open objects and arrays, looked at or not */
-    size_t skipping;                /* those of them that nobody looks at */
-    const struct json_field *field; /* whose value comes next in an object, or NULL */
-    char key[JSON_KEY_MAX + 1];     /* the member name that the last wildcard matched */
-    size_t fed;                     /* bytes of earlier feeds */
-    size_t quiet;                   /* bytes since the last token ended, about */
-    bool moved;                     /* a token ended in this feed */
+    struct json_walk walk;
+    size_t fed;   /* bytes of earlier feeds */
+    size_t quiet; /* bytes since the last token ended, about */
+    bool moved;   /* a token ended in this feed */
     bool failed;
-    struct error *err; /* of the running call */
 };
 
 static void *allocate(void *ctx, size_t size)
@@ -54,225 +38,61 @@ static void release(void *ctx, void *memory)
     free(memory);
 }
 
-/* What a yajl callback returns. */
-enum { STOP = 0, GO_ON = 1 };
+/* --- what yajl tells ------------------------------------------------------------------------- */
 
-/* JSON_ELEMENT and JSON_ANY_KEY, without a call for each value. */
-static bool is_element(const struct json_field *field)
+/* The walk; a token has ended. */
+static struct json_walk *walk_on(void *ctx)
 {
-    return field->key[0] == '[' && field->key[1] == ']' && field->key[2] == '\0';
-}
-
-static bool is_any_key(const struct json_field *field)
-{
-    return field->key[0] == '*' && field->key[1] == '\0';
-}
-
-static bool shape_is_array(const struct json_field *shape)
-{
-    return shape[0].key != NULL && is_element(&shape[0]);
-}
-
-static bool key_is(const struct json_field *field, const char *key, size_t length)
-{
-    if (strlen(field->key) != length)
-        return false;
-    return field->any_case ? strncasecmp(field->key, key, length) == 0
-                           : memcmp(field->key, key, length) == 0;
-}
-
-/*
- * The field for the value that comes now, or NULL when nobody looks; out_key is its name. An
- * element goes by the name of its array.
- */
-static const struct json_field *current_field(const struct json_reader *reader,
-                                              const char **out_key)
-{
-    const struct frame *top = &reader->frames[reader->frame_count - 1];
-
-    if (top->is_array) {
-        *out_key = top->key;
-        return top->shape;
-    }
-    if (reader->field != NULL)
-        *out_key = is_any_key(reader->field) ? reader->key : reader->field->key;
-    return reader->field;
-}
-
-static int refuse_type(struct json_reader *reader, const struct json_field *field, const char *key)
-{
-    const char *wanted = "a plain value";
-
-    if (field->shape != NULL)
-        wanted = shape_is_array(field->shape) ? "a list" : "an object";
-    error_set(reader->err, ERR_INVALID, "\"%s\": %s was expected", key, wanted);
-    return STOP;
-}
-
-static int refuse_document(struct json_reader *reader)
-{
-    error_set(reader->err, ERR_INVALID, "the document should be %s",
-              shape_is_array(reader->shape) ? "a list" : "an object");
-    return STOP;
-}
-
-static int take_value(struct json_reader *reader, struct json_value *value)
-{
-    const struct json_field *field;
+    struct json_reader *reader = ctx;
 
     reader->moved = true;
-    if (reader->skipping > 0)
-        return GO_ON;
-    if (reader->frame_count == 0)
-        return refuse_document(reader);
-    field = current_field(reader, &value->key);
-    if (field == NULL)
-        return GO_ON;
-    if (field->on_value == NULL)
-        return value->type == JSON_NULL_VALUE ? GO_ON : refuse_type(reader, field, value->key);
-    value->slot = field->slot;
-    if (!field->accepts_nul && value->length > 0 &&
-        memchr(value->text, '\0', value->length) != NULL) {
-        error_set(reader->err, ERR_INVALID, "\"%s\": a NUL is not allowed", value->key);
-        return STOP;
-    }
-    return field->on_value(reader->ctx, value, reader->err) < 0 ? STOP : GO_ON;
+    return &reader->walk;
 }
 
 static int on_null(void *ctx)
 {
-    return take_value(ctx, &(struct json_value){.type = JSON_NULL_VALUE, .text = ""});
+    return json_walk_value(walk_on(ctx), &(struct json_value){.type = JSON_NULL_VALUE, .text = ""});
 }
 
 static int on_boolean(void *ctx, int boolean)
 {
-    return take_value(ctx,
-                      &(struct json_value){.type = JSON_BOOL, .boolean = boolean != 0, .text = ""});
+    return json_walk_value(
+        walk_on(ctx), &(struct json_value){.type = JSON_BOOL, .boolean = boolean != 0, .text = ""});
 }
 
 static int on_number(void *ctx, const char *text, size_t length)
 {
-    return take_value(
-        ctx, &(struct json_value){.type = JSON_NUMBER_TEXT, .text = text, .length = length});
+    return json_walk_value(
+        walk_on(ctx),
+        &(struct json_value){.type = JSON_NUMBER_TEXT, .text = text, .length = length});
 }
 
 static int on_string(void *ctx, const unsigned char *text, size_t length)
 {
-    return take_value(ctx, &(struct json_value){.type = JSON_STRING_TEXT,
+    return json_walk_value(walk_on(ctx),
+                           &(struct json_value){.type = JSON_STRING_TEXT,
                                                 .text = length > 0 ? (const char *)text : "",
                                                 .length = length});
 }
 
-static void push_frame(struct json_reader *reader, const struct json_field *field,
-                       const struct json_field *shape, const char *key)
-{
-    reader->frames = mem_grow(reader->frames, reader->frame_count, &reader->frame_capacity,
-                              sizeof *reader->frames);
-    reader->frames[reader->frame_count++] = (struct frame){
-        .shape = shape, .field = field, .key = key, .is_array = shape_is_array(shape)};
-}
-
-static int open_container(struct json_reader *reader, bool is_array)
-{
-    const struct json_field *field;
-    const char *key = "";
-
-    reader->moved = true;
-    if (++reader->depth > JSON_DEPTH_MAX) {
-        error_set(reader->err, ERR_LIMIT, "more than %d levels", JSON_DEPTH_MAX);
-        return STOP;
-    }
-    if (reader->skipping > 0) {
-        reader->skipping++;
-        return GO_ON;
-    }
-    if (reader->frame_count == 0) {
-        if (is_array != shape_is_array(reader->shape))
-            return refuse_document(reader);
-        push_frame(reader, NULL, reader->shape, "");
-        return GO_ON;
-    }
-    field = current_field(reader, &key);
-    if (field == NULL) {
-        reader->skipping = 1;
-        return GO_ON;
-    }
-    if (field->shape == NULL || shape_is_array(field->shape) != is_array)
-        return refuse_type(reader, field, key);
-    if (field->on_begin != NULL && field->on_begin(reader->ctx, key, reader->err) < 0)
-        return STOP;
-    push_frame(reader, field, field->shape, key);
-    return GO_ON;
-}
-
-static int close_container(struct json_reader *reader)
-{
-    const struct json_field *field;
-
-    reader->moved = true;
-    reader->depth--;
-    if (reader->skipping > 0) {
-        reader->skipping--;
-        return GO_ON;
-    }
-    field = reader->frames[--reader->frame_count].field;
-    if (field == NULL || field->on_end == NULL)
-        return GO_ON;
-    return field->on_end(reader->ctx, reader->err) < 0 ? STOP : GO_ON;
-}
-
 static int on_start_map(void *ctx)
 {
-    return open_container(ctx, false);
+    return json_walk_open(walk_on(ctx), false);
 }
 
 static int on_start_array(void *ctx)
 {
-    return open_container(ctx, true);
+    return json_walk_open(walk_on(ctx), true);
 }
 
 static int on_end(void *ctx)
 {
-    return close_container(ctx);
-}
-
-static int take_any_key(struct json_reader *reader, const char *key, size_t length)
-{
-    if (length > JSON_KEY_MAX) {
-        error_set(reader->err, ERR_LIMIT, "a member name of more than %d bytes", JSON_KEY_MAX);
-        return STOP;
-    }
-    if (length > 0 && memchr(key, '\0', length) != NULL) {
-        error_set(reader->err, ERR_INVALID, "a member name with a NUL");
-        return STOP;
-    }
-    if (length > 0)
-        memcpy(reader->key, key, length);
-    reader->key[length] = '\0';
-    return GO_ON;
+    return json_walk_close(walk_on(ctx));
 }
 
 static int on_key(void *ctx, const unsigned char *text, size_t length)
 {
-    struct json_reader *reader = ctx;
-    const char *key = (const char *)text;
-    const struct json_field *field;
-
-    reader->moved = true;
-    if (reader->skipping > 0)
-        return GO_ON;
-    reader->field = NULL;
-    for (field = reader->frames[reader->frame_count - 1].shape; field->key != NULL; field++) {
-        if (is_any_key(field)) {
-            reader->field = field;
-            return take_any_key(reader, key, length);
-        }
-        if (key_is(field, key, length)) {
-            reader->field = field;
-            return GO_ON;
-        }
-    }
-    return GO_ON;
+    return json_walk_key(walk_on(ctx), (const char *)text, length);
 }
 
 static const yajl_callbacks callbacks = {
@@ -293,8 +113,7 @@ struct json_reader *json_reader_new(const struct json_field *shape, void *ctx)
         .malloc = allocate, .realloc = reallocate, .free = release};
     struct json_reader *reader = xcalloc(1, sizeof *reader);
 
-    reader->shape = shape;
-    reader->ctx = ctx;
+    json_walk_init(&reader->walk, shape, ctx);
     reader->parser = yajl_alloc(&callbacks, &allocator, reader);
     return reader;
 }
@@ -304,7 +123,7 @@ void json_reader_free(struct json_reader *reader)
     if (reader == NULL)
         return;
     yajl_free(reader->parser);
-    free(reader->frames);
+    json_walk_clear(&reader->walk);
     free(reader);
 }
 
@@ -349,7 +168,7 @@ int json_reader_feed(struct json_reader *reader, const char *bytes, size_t lengt
         return refuse_more(err);
     if (length == 0)
         return 0;
-    reader->err = err;
+    reader->walk.err = err;
     reader->moved = false;
     status = yajl_parse(reader->parser, (const unsigned char *)bytes, length);
     if (check(reader, status, json_reader_offset(reader), err) < 0)
@@ -370,7 +189,7 @@ int json_reader_finish(struct json_reader *reader, struct error *err)
 
     if (reader->failed)
         return refuse_more(err);
-    reader->err = err;
+    reader->walk.err = err;
     status = yajl_complete_parse(reader->parser);
     return check(reader, status, reader->fed, err);
 }

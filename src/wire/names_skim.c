@@ -17,8 +17,6 @@
     3 /* names further on in the likely list that are tried: some nodes may be left out \
        */
 
-static const char member[] = "\"NodeNames\":[";
-
 /* The list being read. */
 struct list {
     const char *bytes;
@@ -131,22 +129,16 @@ static bool read_names(struct list *list)
     return false;
 }
 
-bool names_skim(const char *bytes, size_t length, const struct likely_names *likely,
-                struct names_skim *out)
+size_t names_skim(const char *bytes, size_t length, size_t start, const struct likely_names *likely,
+                  struct names_skim *out)
 {
-    const char *at = length < UINT32_MAX ? memmem(bytes, length, member, strlen(member)) : NULL;
-    struct list list = {.bytes = bytes, .length = length, .likely = likely};
+    struct list list = {.bytes = bytes, .length = length, .at = start + 1, .likely = likely};
 
-    if (at == NULL)
-        return false;
-    list.found.begin = (size_t)(at - bytes) + strlen(member) - 1;
-    list.at = list.found.begin + 1;
-    if (!read_names(&list)) {
+    if (length > UINT32_MAX || !read_names(&list)) {
         free(list.found.names);
         free(list.found.positions);
-        return false;
+        return 0;
     }
-    list.found.end = list.at;
     *out = list.found;
-    return true;
+    return list.at - start;
 }

@@ -11,21 +11,22 @@
 #include "topofit/extender_json.h"
 
 struct names_skim {
-    size_t begin, end; /* of the array in the body, brackets included */
     struct name_at *names;
     uint32_t *positions; /* [count] in the likely list; NULL without one */
     size_t count, jumps; /* see extender_args */
 };
 
 /*
- * Find a "NodeNames":[...] of plain names without blanks. Whether it is the one that counts, and
- * the only one, is for the parser of the rest to say.
+ * Read a list of plain names without blanks.
  *
+ * bytes   the body: what is found counts from its start.
+ * start   of the list in it, where the bracket is.
  * likely  names to expect, or NULL.
- * out     written only when true is returned; the caller frees out->names and out->positions.
- * return  false: there is none, or it has another form, too many names or too long ones.
+ * out     written only when there is one; the caller frees out->names and out->positions.
+ * return  how many bytes the list has, both brackets included; 0 when it has another form, too many
+ *         names or too long ones.
  */
-bool names_skim(const char *bytes, size_t length, const struct likely_names *likely,
-                struct names_skim *out);
+size_t names_skim(const char *bytes, size_t length, size_t start, const struct likely_names *likely,
+                  struct names_skim *out);
 
 #endif

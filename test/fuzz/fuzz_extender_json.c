@@ -38,13 +38,36 @@ static void answer(const struct extender_args *args)
     node_answer_clear(&refused);
 }
 
+static void compare_pairs(const struct kube_pairs *whole, const struct kube_pairs *skimmed)
+{
+    assert(whole->count == skimmed->count);
+    for (size_t i = 0; i < whole->count; i++) {
+        assert(strcmp(whole->items[i].key, skimmed->items[i].key) == 0);
+        assert(strcmp(whole->items[i].value, skimmed->items[i].value) == 0);
+    }
+}
+
+static void compare_pods(const struct kube_pod *whole, const struct kube_pod *skimmed)
+{
+    assert(strcmp(whole->meta.name, skimmed->meta.name) == 0);
+    assert(strcmp(whole->meta.uid, skimmed->meta.uid) == 0);
+    assert(whole->priority == skimmed->priority && whole->truncated == skimmed->truncated);
+    compare_pairs(&whole->meta.labels, &skimmed->meta.labels);
+    compare_pairs(&whole->meta.annotations, &skimmed->meta.annotations);
+    assert(whole->container_count == skimmed->container_count);
+    for (size_t i = 0; i < whole->container_count; i++) {
+        compare_pairs(&whole->containers[i].limits, &skimmed->containers[i].limits);
+        compare_pairs(&whole->containers[i].requests, &skimmed->containers[i].requests);
+    }
+}
+
 /* What the parser makes of the whole body is what the skim has found. */
 static void compare(const struct extender_args *whole, const struct extender_args *skimmed)
 {
     assert(whole->has_pod == skimmed->has_pod && whole->has_names && skimmed->has_names);
     assert(!whole->has_nodes && !skimmed->has_nodes);
-    assert(strcmp(whole->pod.meta.name, skimmed->pod.meta.name) == 0);
-    assert(whole->pod.container_count == skimmed->pod.container_count);
+    if (whole->has_pod)
+        compare_pods(&whole->pod, &skimmed->pod);
     assert(whole->name_count == skimmed->name_count);
     for (size_t i = 0; i < whole->name_count; i++) {
         struct name_slice a = extender_args_name(whole, i), b = extender_args_name(skimmed, i);

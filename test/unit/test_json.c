@@ -77,6 +77,20 @@ static const struct json_field document_shape[] = {
     {0},
 };
 
+/* Where the quick way reads a document at all, it hands out the same. */
+static bool read_plain(const char *json, size_t length, const struct buf *want)
+{
+    struct log log = {.text = buf_with_max(1 << 16)};
+    bool was_read = json_read_plain(document_shape, &log, json, length);
+
+    if (was_read && want != NULL) {
+        assert_int_equal(log.text.length, want->length);
+        assert_string_equal(buf_text(&log.text), buf_text(want));
+    }
+    buf_clear(&log.text);
+    return was_read;
+}
+
 /* What is handed out for a document that is right. */
 static char *read_all(const char *json)
 {
@@ -84,6 +98,7 @@ static char *read_all(const char *json)
     struct error err = {0};
 
     assert_ok(json_read(document_shape, &log, json, strlen(json), &err), &err);
+    read_plain(json, strlen(json), &log.text);
     return buf_steal(&log.text);
 }
 
@@ -101,6 +116,7 @@ static struct error read_error(const char *json, size_t length)
     struct error err = {0};
 
     assert_true(json_read(document_shape, &log, json, length, &err) < 0);
+    assert_false(read_plain(json, length, NULL));
     buf_clear(&log.text);
     return err;
 }
@@ -238,6 +254,88 @@ static void test_json_read__leaves_a_nul_to_a_field_that_accepts_it(void **state
     assert_ok(json_read(document_shape, &log, json, strlen(json), &err), &err);
     assert_memory_equal(log.text.data, "bytes=string:a\0b ", 17);
     buf_clear(&log.text);
+}
+
+static void test_json_read_plain__reads_what_programs_write(void **state)
+{
+    static const char *const cases[] = {
+        "{}",
+        " {\n \"name\" : \"a\" ,\t\"words\" : [ \"b\" , -0.5e-7 ]\r} ",
+        "{\"name\":\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0026\\u003C\",\"Any\":true}",
+        "{\"skip\":{\"a\":[{},[],null,false,0,\"\\u00e9\\ud83d\"]},\"map\":{\"\\u0061\":1}}",
+        "{\"items\":[{\"id\":12,\"no\":[[{}]]},{\"id\":\"\"}],\"words\":[]}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        free(read_all(cases[i]));
+        assert_true(read_plain(cases[i], strlen(cases[i]), NULL));
+    }
+}
+
+static void test_json_read_plain__leaves_the_rest_to_the_other_way(void **state)
+{
+    static const char *const cases[] = {
+        "{\"name\":\"\xc3\xa9\"}",   "{\"skip\":\"\xc3\xa9\"}", "{\"name\":\"\\u00e9\"}",
+        "{\"bytes\":\"a\\u0000b\"}", "{\"name\\u0000\":1}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        free(read_all(cases[i]));
+        assert_false(read_plain(cases[i], strlen(cases[i]), NULL));
+    }
+}
+
+/* Both ways, of a document that may be anything. */
+static void compare_ways(const char *json, size_t length)
+{
+    struct log log = {.text = buf_with_max(1 << 16)};
+    struct error err = {0};
+    bool is_right = json_read(document_shape, &log, json, length, &err) == 0;
+
+    assert_true(!read_plain(json, length, is_right ? &log.text : NULL) || is_right);
+    buf_clear(&log.text);
+}
+
+/* Each byte left out, or replaced by each that means something, and each end too early. */
+static void test_json_read_plain__accepts_nothing_that_the_other_way_refuses(void **state)
+{
+    static const char document[] =
+        "{\"name\":\"a\\n\\u0041\",\"x\":[-1.5e+3,{\"y\":true},[]],\"Any\":null,\"map\":{\"k\":"
+        "\"v\",\"n\":120},\"items\":[{\"id\":17},{\"id\":false}],\"words\":[\"\",0]}";
+    static const char bytes[] = "{}[]\",:\\-+.0e1ntfu \n\t/'*\x01\x7f\xc3";
+    size_t length = strlen(document);
+
+    (void)state;
+    for (size_t at = 0; at < length; at++) {
+        char json[sizeof document];
+
+        memcpy(json, document, at);
+        memcpy(json + at, document + at + 1, length - at);
+        compare_ways(json, length - 1);
+        compare_ways(document, at);
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            memcpy(json, document, sizeof json);
+            json[at] = bytes[i];
+            compare_ways(json, length);
+        }
+    }
+}
+
+static void test_json_read_plain__limits_the_depth_also_of_what_is_skipped(void **state)
+{
+    char json[4 * JSON_DEPTH_MAX];
+
+    (void)state;
+    for (size_t levels = JSON_DEPTH_MAX - 2; levels <= JSON_DEPTH_MAX + 1; levels++) {
+        strcpy(json, "{\"skip\":");
+        memset(json + strlen("{\"skip\":"), '[', levels);
+        memset(json + strlen("{\"skip\":") + levels, ']', levels);
+        strcpy(json + strlen("{\"skip\":") + 2 * levels, "}");
+        compare_ways(json, strlen(json));
+        assert_int_equal(read_plain(json, strlen(json), NULL), levels < JSON_DEPTH_MAX);
+    }
 }
 
 static struct error read_levels(size_t levels)
@@ -474,6 +572,10 @@ int main(void)
         cmocka_unit_test(test_json_read__limits_the_depth_also_of_what_is_skipped),
         cmocka_unit_test(test_json_read__limits_the_member_names_of_a_wildcard),
         cmocka_unit_test(test_json_read__passes_on_the_error_of_a_callback_with_its_place),
+        cmocka_unit_test(test_json_read_plain__reads_what_programs_write),
+        cmocka_unit_test(test_json_read_plain__leaves_the_rest_to_the_other_way),
+        cmocka_unit_test(test_json_read_plain__accepts_nothing_that_the_other_way_refuses),
+        cmocka_unit_test(test_json_read_plain__limits_the_depth_also_of_what_is_skipped),
         cmocka_unit_test(test_json_reader_feed__fails_again_after_an_error),
         cmocka_unit_test(test_json_reader_feed__limits_one_token),
         cmocka_unit_test(test_json_reader_feed__reads_the_same_however_the_bytes_are_split),

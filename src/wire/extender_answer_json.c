@@ -15,13 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP 16 /* bytes copied at a time */
+#define STEP 32 /* bytes copied at a time: most names are shorter */
 
 /* Where the next byte goes, and how far there is room. */
 struct writer {
     struct buf *out;
     char *at, *end;
-    bool first; /* no element of the open list yet */
 };
 
 static void open_writer(struct writer *writer, struct buf *out, size_t expected)
@@ -70,7 +69,8 @@ static inline void put_short(struct writer *writer, const char *bytes, size_t le
         put(writer, bytes, length);
         return;
     }
-    for (size_t at = 0; at < length; at += STEP)
+    memcpy(writer->at, bytes, STEP);
+    for (size_t at = STEP; at < length; at += STEP)
         memcpy(writer->at + at, bytes + at, STEP);
     writer->at += length;
 }
@@ -93,29 +93,51 @@ static void put_string(struct writer *writer, const char *text, size_t length)
     put(writer, "\"", 1);
 }
 
-static void put_name(struct writer *writer, const struct extender_args *args, size_t i)
+/* A plain name with its quotes, and with so many of the bytes before them, as in the body. */
+static inline void put_plain_name(struct writer *writer, const struct extender_args *args, size_t i,
+                                  size_t before)
 {
-    struct name_slice name = extender_args_name(args, i);
+    struct name_at name = args->names[i];
+    size_t start = name.start - 1 - before;
 
-    if (args->names_are_plain)
-        /* With its quotes, as it stands in the body. */
-        put_short(writer, name.text - 1, name.length + 2,
-                  args->name_limit - args->names[i].start + 1);
-    else
+    put_short(writer, args->name_base + start, name.length + before + 2, args->name_limit - start);
+}
+
+static inline void put_name(struct writer *writer, const struct extender_args *args, size_t i)
+{
+    if (args->names_are_plain) {
+        put_plain_name(writer, args, i, 0);
+    } else {
+        struct name_slice name = extender_args_name(args, i);
+
         put_string(writer, name.text, name.length);
+    }
 }
 
-static void open_list(struct writer *writer, const char *bracket)
+/* The name of element k of a list. A plain one brings its comma along. */
+static inline void put_name_element(struct writer *writer, const struct extender_args *args,
+                                    size_t i, size_t k)
 {
-    put_text(writer, bracket);
-    writer->first = true;
-}
-
-static void next_element(struct writer *writer)
-{
-    if (!writer->first)
+    if (k > 0 && args->names_are_plain) {
+        put_plain_name(writer, args, i, strlen(","));
+        return;
+    }
+    if (k > 0)
         put(writer, ",", 1);
-    writer->first = false;
+    put_name(writer, args, i);
+}
+
+/* At least as many bytes as the names have. */
+static size_t name_bytes(const struct extender_args *args)
+{
+    const struct name_at *names = args->names;
+    size_t bytes = 0;
+
+    if (args->names_are_plain && args->name_count > 0)
+        return names[args->name_count - 1].start + names[args->name_count - 1].length;
+    for (size_t i = 0; i < args->name_count; i++)
+        bytes += names[i].length;
+    return bytes;
 }
 
 /* --- filter ---------------------------------------------------------------------------------- */
@@ -177,45 +199,21 @@ static size_t sort_by_fate(const struct node_answer *const *answers, size_t coun
     return bytes;
 }
 
-static size_t name_bytes(const struct extender_args *args)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < args->name_count; i++)
-        bytes += args->names[i].length;
-    return bytes;
-}
-
-/* The next element of the open list is a name; it brings its comma along where it has one. */
-static inline void put_name_element(struct writer *writer, const struct extender_args *args,
-                                    size_t i)
-{
-    const struct name_at *name = &args->names[i];
-
-    if (args->names_are_plain && !writer->first && args->name_base[name->start - 2] == ',') {
-        put_short(writer, args->name_base + name->start - 2, name->length + 3,
-                  args->name_limit - name->start + 2);
-        return;
-    }
-    next_element(writer);
-    put_name(writer, args, i);
-}
-
 static void put_kept_names(struct writer *writer, const struct extender_args *args,
                            const struct sorting *sorting)
 {
-    open_list(writer, "[");
+    put_text(writer, "[");
     for (size_t k = 0; k < sorting->counts[NODE_KEPT]; k++)
-        put_name_element(writer, args, sorting->positions[NODE_KEPT][k]);
+        put_name_element(writer, args, sorting->positions[NODE_KEPT][k], k);
     put_text(writer, "]");
 }
 
 static void put_kept_nodes(struct writer *writer, const struct extender_args *args,
                            const struct sorting *sorting)
 {
-    open_list(writer, "{\"metadata\":{},\"items\":[");
+    put_text(writer, "{\"metadata\":{},\"items\":[");
     for (size_t k = 0; k < sorting->counts[NODE_KEPT]; k++) {
-        next_element(writer);
+        put(writer, ",", k > 0);
         put_text(writer, args->node_bytes[sorting->positions[NODE_KEPT][k]]);
     }
     put_text(writer, "]}");
@@ -225,18 +223,12 @@ static void put_refused(struct writer *writer, const struct extender_args *args,
                         const struct node_answer *const *answers, const struct sorting *sorting,
                         enum node_fate fate)
 {
-    open_list(writer, "{");
+    put_text(writer, "{");
     for (size_t k = 0; k < sorting->counts[fate]; k++) {
-        uint32_t i = sorting->positions[fate][k];
+        const struct node_answer *answer = answers[sorting->positions[fate][k]];
 
-        if (args->has_nodes) {
-            next_element(writer);
-            put_name(writer, args, i);
-        } else {
-            put_name_element(writer, args, i);
-        }
-        put_short(writer, answers[i]->reason, answers[i]->reason_length,
-                  answers[i]->reason_length + STEP);
+        put_name_element(writer, args, sorting->positions[fate][k], k);
+        put_short(writer, answer->reason, answer->reason_length, answer->reason_length + STEP);
     }
     put_text(writer, "}");
 }
@@ -268,11 +260,13 @@ void extender_json_write_filter_result(struct buf *out, const struct extender_ar
 
 /* --- prioritize ------------------------------------------------------------------------------ */
 
+#define NEXT_HOST ",{\"Host\":"
+#define SCORE(score) ",\"Score\":" #score "}" NEXT_HOST
+
 /* What stands between a name and the next one, for each score. */
 static const char score_texts[][STEP * 2] = {
-    ",\"Score\":0}", ",\"Score\":1}", ",\"Score\":2}",  ",\"Score\":3}",
-    ",\"Score\":4}", ",\"Score\":5}", ",\"Score\":6}",  ",\"Score\":7}",
-    ",\"Score\":8}", ",\"Score\":9}", ",\"Score\":10}",
+    SCORE(0), SCORE(1), SCORE(2), SCORE(3), SCORE(4),  SCORE(5),
+    SCORE(6), SCORE(7), SCORE(8), SCORE(9), SCORE(10),
 };
 
 void extender_json_write_scores(struct buf *out, const struct extender_args *args,
@@ -284,19 +278,19 @@ void extender_json_write_scores(struct buf *out, const struct extender_args *arg
 
     for (size_t i = 0; i < ARRAY_LEN(score_texts); i++)
         lengths[i] = strlen(score_texts[i]);
-    open_writer(&writer, out,
-                2 + name_bytes(args) + count * strlen(",{\"Host\":\"\",\"Score\":10}"));
-    put(&writer, "[", 1);
+    open_writer(&writer, out, 256 + name_bytes(args) + count * strlen("\"\"" SCORE(10)));
+    put_text(&writer, "[");
+    if (count > 0)
+        put_text(&writer, &NEXT_HOST[1]);
     for (size_t i = 0; i < count; i++) {
-        static const char host[] = ",{\"Host\":";
-        size_t skipped = i == 0; /* the first has no comma */
+        const char *text = score_texts[scores_0_10[i]];
+        size_t behind_last = i + 1 == count ? strlen(NEXT_HOST) : 0;
 
         assert(scores_0_10[i] < ARRAY_LEN(score_texts));
-        put(&writer, host + skipped, strlen(host) - skipped);
         put_name(&writer, args, i);
-        put_short(&writer, score_texts[scores_0_10[i]], lengths[scores_0_10[i]], STEP * 2);
+        put_short(&writer, text, lengths[scores_0_10[i]] - behind_last, STEP * 2);
     }
-    put(&writer, "]", 1);
+    put_text(&writer, "]");
     hand_over(&writer);
 }
 

@@ -100,14 +100,27 @@ struct node_answer {
 struct node_answer node_answer_refusal(enum node_fate fate, const char *text);
 void node_answer_clear(struct node_answer *answer);
 
+/* The answers to a call by what becomes of the nodes. */
+struct sorted_answers {
+    const struct node_answer *const *answers; /* in the order of the call; borrowed */
+    uint32_t *positions[NODE_FATES];          /* those of each fate in `answers`, in order */
+    size_t counts[NODE_FATES];
+    size_t reason_bytes; /* of all reasons */
+};
+
+/* answers: [count], borrowed. The caller clears out. */
+void sorted_answers_init(struct sorted_answers *out, const struct node_answer *const *answers,
+                         size_t count);
+void sorted_answers_clear(struct sorted_answers *sorted);
+
 /*
  * ExtenderFilterResult. Kept nodes go back in the form they came in: the objects, byte for byte,
  * when objects were sent, else the names.
  *
- * answers  [extender_args_count(args)] in the order of args.
+ * sorted  answers to all of args, in their order.
  */
 void extender_json_write_filter_result(struct buf *out, const struct extender_args *args,
-                                       const struct node_answer *const *answers);
+                                       const struct sorted_answers *sorted);
 
 /*
  * The same result as a failed call: only Error is set, to a text that is not empty. A '%' in it

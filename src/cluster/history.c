@@ -4,6 +4,7 @@
 
 #include "topofit/mem.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,8 @@ void decision_clear(struct decision *decision)
 void decision_add_refusal(struct decision *decision, const char *name, size_t length,
                           struct outcome *outcome)
 {
+    char *copy;
+
     if (decision->refusal_count == HISTORY_NODES_MAX)
         return;
     if (decision->refusals == NULL) {
@@ -93,8 +96,11 @@ void decision_add_refusal(struct decision *decision, const char *name, size_t le
                                   &decision->refusal_capacity, sizeof *decision->refusals);
     decision->refusals[decision->refusal_count++] =
         (struct refusal){decision->names.length, outcome_ref(outcome)};
-    buf_add(&decision->names, name, length);
-    buf_add_byte(&decision->names, '\0');
+    copy = buf_room(&decision->names, length + 1);
+    assert(copy != NULL);
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    buf_fill(&decision->names, length + 1);
 }
 
 const char *decision_refused_node(const struct decision *decision, size_t i)

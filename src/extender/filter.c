@@ -8,12 +8,14 @@
 
 /* What came out, counted and noted. */
 struct tally {
+    struct sorted_answers sorted;
     size_t by_reason[REASON_COUNT];
     struct decision decision;
 };
 
 static void tally_clear(struct tally *tally)
 {
+    sorted_answers_clear(&tally->sorted);
     decision_clear(&tally->decision);
 }
 
@@ -25,24 +27,39 @@ static void tell(const struct observer *observer, const struct tally *tally)
     }
 }
 
-static void note_refusals(const struct call *call, struct decision *out)
+/* The first ones in the order of the call, whatever could cure them. */
+static void note_refusals(const struct call *call, const struct sorted_answers *sorted,
+                          struct decision *out)
 {
-    for (size_t i = 0; i < call->count && out->refusal_count < HISTORY_NODES_MAX; i++) {
-        const struct considered *considered = considered_of(call->answers[i]);
+    const uint32_t *now = sorted->positions[NODE_REFUSED_FOR_NOW];
+    const uint32_t *now_end = now + sorted->counts[NODE_REFUSED_FOR_NOW];
+    const uint32_t *never = sorted->positions[NODE_REFUSED];
+    const uint32_t *never_end = never + sorted->counts[NODE_REFUSED];
+
+    while ((now < now_end || never < never_end) && out->refusal_count < HISTORY_NODES_MAX) {
+        bool is_now = never == never_end || (now < now_end && *now < *never);
+        size_t i = is_now ? *now++ : *never++;
         struct name_slice name = extender_args_name(&call->args, i);
 
-        if (considered->reason != REASON_OK)
-            decision_add_refusal(out, name.text, name.length, considered->outcome);
+        decision_add_refusal(out, name.text, name.length, considered_of(call->answers[i])->outcome);
+    }
+}
+
+static void count_reasons(const struct sorted_answers *sorted, size_t by_reason[REASON_COUNT])
+{
+    by_reason[REASON_OK] = sorted->counts[NODE_KEPT];
+    for (enum node_fate fate = NODE_REFUSED_FOR_NOW; fate < NODE_FATES; fate++) {
+        for (size_t k = 0; k < sorted->counts[fate]; k++)
+            by_reason[considered_of(sorted->answers[sorted->positions[fate][k]])->reason]++;
     }
 }
 
 static void consider_all(struct extender *extender, struct call *call, struct tally *tally)
 {
     call_consider(extender, call);
-    for (size_t i = 0; i < call->count; i++)
-        tally->by_reason[considered_of(call->answers[i])->reason]++;
-    tally->decision.kept = (unsigned)tally->by_reason[REASON_OK];
-    note_refusals(call, &tally->decision);
+    sorted_answers_init(&tally->sorted, call->answers, call->count);
+    count_reasons(&tally->sorted, tally->by_reason);
+    note_refusals(call, &tally->sorted, &tally->decision);
     tell(&extender->observer, tally);
 }
 
@@ -54,7 +71,7 @@ static void keep_all(struct call *call, struct tally *tally)
     call->answers = xreallocarray(NULL, call->count + 1, sizeof(*call->answers));
     for (size_t i = 0; i < call->count; i++)
         call->answers[i] = &kept;
-    tally->decision.kept = (unsigned)call->count;
+    sorted_answers_init(&tally->sorted, call->answers, call->count);
 }
 
 int extender_filter(struct extender *extender, const char *bytes, size_t length, struct moment now,
@@ -78,10 +95,11 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
         keep_all(&call, &tally);
     else
         consider_all(extender, &call, &tally);
+    tally.decision.kept = (unsigned)tally.sorted.counts[NODE_KEPT];
     if (tally.decision.kept == 0 && call.count > 0)
         tell_unplaced(extender, &tally.decision, tally.by_reason);
     /* Also of a pod without devices: its bind call may come before the watch shows it. */
     history_put(extender->history, &tally.decision);
-    extender_json_write_filter_result(out, &call.args, call.answers);
+    extender_json_write_filter_result(out, &call.args, &tally.sorted);
     return 0;
 }

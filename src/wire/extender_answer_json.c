@@ -161,24 +161,13 @@ void node_answer_clear(struct node_answer *answer)
     *answer = (struct node_answer){0};
 }
 
-/* The positions of the nodes of each fate, in order. */
-struct sorting {
-    uint32_t *positions[NODE_FATES];
-    size_t counts[NODE_FATES];
-};
-
-static void sorting_clear(struct sorting *sorting)
-{
-    free(sorting->positions[0]); /* one block for all */
-}
-
-/* return how many bytes the reasons will take. */
-static size_t sort_by_fate(const struct node_answer *const *answers, size_t count,
-                           struct sorting *out)
+void sorted_answers_init(struct sorted_answers *out, const struct node_answer *const *answers,
+                         size_t count)
 {
     uint32_t *block = xreallocarray(NULL, (count + 1) * NODE_FATES, sizeof *block);
     size_t bytes = 0, kept = 0, for_now = 0, refused = 0;
 
+    *out = (struct sorted_answers){.answers = answers};
     for (size_t fate = 0; fate < NODE_FATES; fate++)
         out->positions[fate] = block + fate * (count + 1);
     for (size_t i = 0; i < count; i++) {
@@ -196,64 +185,67 @@ static size_t sort_by_fate(const struct node_answer *const *answers, size_t coun
     out->counts[NODE_KEPT] = kept;
     out->counts[NODE_REFUSED_FOR_NOW] = for_now;
     out->counts[NODE_REFUSED] = refused;
-    return bytes;
+    out->reason_bytes = bytes;
+}
+
+void sorted_answers_clear(struct sorted_answers *sorted)
+{
+    free(sorted->positions[0]); /* one block for all */
+    *sorted = (struct sorted_answers){0};
 }
 
 static void put_kept_names(struct writer *writer, const struct extender_args *args,
-                           const struct sorting *sorting)
+                           const struct sorted_answers *sorted)
 {
     put_text(writer, "[");
-    for (size_t k = 0; k < sorting->counts[NODE_KEPT]; k++)
-        put_name_element(writer, args, sorting->positions[NODE_KEPT][k], k);
+    for (size_t k = 0; k < sorted->counts[NODE_KEPT]; k++)
+        put_name_element(writer, args, sorted->positions[NODE_KEPT][k], k);
     put_text(writer, "]");
 }
 
 static void put_kept_nodes(struct writer *writer, const struct extender_args *args,
-                           const struct sorting *sorting)
+                           const struct sorted_answers *sorted)
 {
     put_text(writer, "{\"metadata\":{},\"items\":[");
-    for (size_t k = 0; k < sorting->counts[NODE_KEPT]; k++) {
+    for (size_t k = 0; k < sorted->counts[NODE_KEPT]; k++) {
         put(writer, ",", k > 0);
-        put_text(writer, args->node_bytes[sorting->positions[NODE_KEPT][k]]);
+        put_text(writer, args->node_bytes[sorted->positions[NODE_KEPT][k]]);
     }
     put_text(writer, "]}");
 }
 
 static void put_refused(struct writer *writer, const struct extender_args *args,
-                        const struct node_answer *const *answers, const struct sorting *sorting,
-                        enum node_fate fate)
+                        const struct sorted_answers *sorted, enum node_fate fate)
 {
     put_text(writer, "{");
-    for (size_t k = 0; k < sorting->counts[fate]; k++) {
-        const struct node_answer *answer = answers[sorting->positions[fate][k]];
+    for (size_t k = 0; k < sorted->counts[fate]; k++) {
+        const struct node_answer *answer = sorted->answers[sorted->positions[fate][k]];
 
-        put_name_element(writer, args, sorting->positions[fate][k], k);
+        put_name_element(writer, args, sorted->positions[fate][k], k);
         put_short(writer, answer->reason, answer->reason_length, answer->reason_length + STEP);
     }
     put_text(writer, "}");
 }
 
 void extender_json_write_filter_result(struct buf *out, const struct extender_args *args,
-                                       const struct node_answer *const *answers)
+                                       const struct sorted_answers *sorted)
 {
     size_t count = extender_args_count(args);
-    AUTO(sorting_clear) struct sorting sorting = {0};
-    size_t reason_bytes = sort_by_fate(answers, count, &sorting);
     struct writer writer;
 
-    open_writer(&writer, out, 256 + name_bytes(args) + count * 4 + reason_bytes);
+    open_writer(&writer, out, 256 + name_bytes(args) + count * 4 + sorted->reason_bytes);
     if (args->has_nodes) {
         put_text(&writer, "{\"Nodes\":");
-        put_kept_nodes(&writer, args, &sorting);
+        put_kept_nodes(&writer, args, sorted);
         put_text(&writer, ",\"NodeNames\":null");
     } else {
         put_text(&writer, "{\"Nodes\":null,\"NodeNames\":");
-        put_kept_names(&writer, args, &sorting);
+        put_kept_names(&writer, args, sorted);
     }
     put_text(&writer, ",\"FailedNodes\":");
-    put_refused(&writer, args, answers, &sorting, NODE_REFUSED_FOR_NOW);
+    put_refused(&writer, args, sorted, NODE_REFUSED_FOR_NOW);
     put_text(&writer, ",\"FailedAndUnresolvableNodes\":");
-    put_refused(&writer, args, answers, &sorting, NODE_REFUSED);
+    put_refused(&writer, args, sorted, NODE_REFUSED);
     put_text(&writer, ",\"Error\":\"\"}");
     hand_over(&writer);
 }

@@ -58,6 +58,7 @@ int main(void)
     for (unsigned round = 0; round < ROUNDS; round++) {
         AUTO(extender_args_clear) struct extender_args args = {0};
         struct error err = {0};
+        struct sorted_answers sorted;
         double start = now_us();
 
         if (extender_json_read_args(question.data, question.length, NULL, &args, &err) < 0)
@@ -67,7 +68,9 @@ int main(void)
             answers[i] = &kinds[i % 4];
         buf_reset(&answer);
         start = now_us();
-        extender_json_write_filter_result(&answer, &args, answers);
+        sorted_answers_init(&sorted, answers, NODES);
+        extender_json_write_filter_result(&answer, &args, &sorted);
+        sorted_answers_clear(&sorted);
         write_us[round] = now_us() - start;
     }
     node_answer_clear(&kinds[1]);

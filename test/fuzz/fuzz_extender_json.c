@@ -28,11 +28,14 @@ static void answer(const struct extender_args *args)
     const struct node_answer *const kinds[] = {&kept, &for_now, &refused};
     const struct node_answer **answers = xcalloc(count + 1, sizeof(*answers));
     AUTO(buf_clear) struct buf out = buf_with_max(64 << 20);
+    struct sorted_answers sorted;
 
     for (size_t i = 0; i < count; i++)
         answers[i] = kinds[i % 3];
-    extender_json_write_filter_result(&out, args, answers);
+    sorted_answers_init(&sorted, answers, count);
+    extender_json_write_filter_result(&out, args, &sorted);
     check_json(&out);
+    sorted_answers_clear(&sorted);
     free(answers);
     node_answer_clear(&for_now);
     node_answer_clear(&refused);

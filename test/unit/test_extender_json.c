@@ -313,6 +313,15 @@ static void test_extender_json_read_binding_args__refuses_wrong_types_and_length
     assert_null(args.node);
 }
 
+static void sort_and_write(const struct extender_args *args,
+                           const struct node_answer *const *answers, struct buf *out)
+{
+    AUTO(sorted_answers_clear) struct sorted_answers sorted;
+
+    sorted_answers_init(&sorted, answers, extender_args_count(args));
+    extender_json_write_filter_result(out, args, &sorted);
+}
+
 /* The result of a call whose first node is kept and the others are not. */
 static void write_result(const struct extender_args *args, struct buf *out)
 {
@@ -324,7 +333,7 @@ static void write_result(const struct extender_args *args, struct buf *out)
     const struct node_answer *const answers[] = {&kept, &for_now, &refused};
 
     assert_true(extender_args_count(args) <= ARRAY_LEN(answers));
-    extender_json_write_filter_result(out, args, answers);
+    sort_and_write(args, answers, out);
 }
 
 static void test_extender_json_write_filter_result__answers_names_with_names(void **state)
@@ -393,7 +402,7 @@ static void keep_all(const struct extender_args *args, struct buf *out)
 
     for (size_t i = 0; i < args->name_count; i++)
         answers[i] = &kept;
-    extender_json_write_filter_result(out, args, answers);
+    sort_and_write(args, answers, out);
 }
 
 static void
@@ -435,7 +444,7 @@ static void test_extender_json_write_filter_result__passes_reasons_of_any_length
     memset(text, 'n', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     refused = node_answer_refusal(NODE_REFUSED, text);
-    extender_json_write_filter_result(&out, &args, answers);
+    sort_and_write(&args, answers, &out);
     assert_contains(buf_text(&out), text);
 }
 

@@ -191,6 +191,7 @@ static void write_filter(const struct reference nodes[NODES], struct buf *out)
     AUTO(extender_args_clear) struct extender_args args = five_names();
     struct node_answer answers[NODES] = {0};
     const struct node_answer *order[NODES];
+    struct sorted_answers sorted;
 
     for (unsigned i = 0; i < NODES; i++) {
         enum reason reason = nodes[i].verdict.reason;
@@ -201,7 +202,9 @@ static void write_filter(const struct reference nodes[NODES], struct buf *out)
                 node_answer_refusal(reason_is_curable(reason) ? NODE_REFUSED_FOR_NOW : NODE_REFUSED,
                                     reason_text(reason));
     }
-    extender_json_write_filter_result(out, &args, order);
+    sorted_answers_init(&sorted, order, NODES);
+    extender_json_write_filter_result(out, &args, &sorted);
+    sorted_answers_clear(&sorted);
     for (unsigned i = 0; i < NODES; i++)
         node_answer_clear(&answers[i]);
 }

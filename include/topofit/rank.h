@@ -25,6 +25,13 @@ struct ranked_node {
     int score_0_10;   /* written by rank_nodes */
 };
 
+#define RANK_STEPS 8 /* from the score of the second best to that of the last */
+
+/* The merits below which a score sinks, step by step; descending. Zeroed: nothing known. */
+struct rank_limits {
+    uint64_t merits[RANK_STEPS];
+};
+
 /*
  * Score nodes 0..10; refused ones get 0.
  *
@@ -32,10 +39,12 @@ struct ranked_node {
  * by how many are better. A better node never scores below a worse one, and equally good ones score
  * alike, but for the winner.
  *
+ * limits   those of an earlier call, which are tried before any are searched for: a cluster changes
+ *          little from call to call. Receives those of this one. The scores do not depend on it.
  * scratch  [count]; its contents are lost.
  */
 void rank_nodes(struct ranked_node *nodes, size_t count, enum rank_scores scores,
-                uint64_t *scratch);
+                struct rank_limits *limits, uint64_t *scratch);
 
 /* For sorting: the best first; equally good ones by name. */
 int rank_compare(const struct ranked_node *a, const struct ranked_node *b);

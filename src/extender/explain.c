@@ -86,10 +86,11 @@ static void score(const struct extender *extender, struct explanation *explanati
     size_t count = explanation->snapshot->count;
     struct ranked_node *nodes = xcalloc(count, sizeof *nodes);
     uint64_t *merits = xcalloc(count, sizeof *merits);
+    struct rank_limits limits = {0};
 
     for (size_t i = 0; i < count; i++)
         nodes[i] = explanation->rows[i].ranked;
-    rank_nodes(nodes, count, extender->options.policy.scores, merits);
+    rank_nodes(nodes, count, extender->options.policy.scores, &limits, merits);
     for (size_t i = 0; i < count; i++)
         explanation->rows[i].ranked = nodes[i];
     free(merits);

@@ -4,13 +4,15 @@
 #include "topofit/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The nodes of a call as rank sees them. */
 struct listing {
     struct ranking *ranking;   /* begun when it is needed first */
     struct ranked_node *nodes; /* [count] in the order of the call */
     bool *known;               /* [count] recalled */
-    uint64_t *scratch;         /* [count] */
+    struct rank_limits limits;
+    uint64_t *scratch; /* [count] */
 };
 
 static void listing_clear(struct listing *listing)
@@ -69,17 +71,21 @@ static void rank_unknown(struct extender *extender, struct call *call, struct li
     ranking_end(listing->ranking);
 }
 
-/* Only the names of equally good nodes are looked at. */
-static void name_nodes(const struct call *call, struct ranked_node *nodes)
+/* Only the names of the best are looked at. */
+static void name_best(const struct call *call, struct ranked_node *nodes)
 {
+    uint64_t best = 1;
+
+    for (size_t i = 0; i < call->count; i++)
+        best = nodes[i].merit > best ? nodes[i].merit : best;
     for (size_t i = 0; i < call->count; i++) {
         nodes[i].name = "";
-        if (call->positions[i] != NAME_NOWHERE)
+        if (nodes[i].merit == best)
             nodes[i].name = name_table_name(call->snapshot->names, call->positions[i]);
     }
 }
 
-static void rank_all(struct extender *extender, struct call *call, struct listing *listing)
+static void judge_all(struct extender *extender, struct call *call, struct listing *listing)
 {
     const struct host_amounts host = call->pod->host;
 
@@ -88,13 +94,23 @@ static void rank_all(struct extender *extender, struct call *call, struct listin
         rank_unknown(extender, call, listing);
         return;
     }
-    name_nodes(call, listing->nodes);
     if (kind_recall_merits(call->kind, call->snapshot, host, call->positions, call->count,
-                           listing->nodes, listing->known) == 0)
-        return;
-    rank_unknown(extender, call, listing);
-    kind_learn_merits(call->kind, call->snapshot, host, call->positions, call->count,
-                      listing->nodes, listing->known);
+                           listing->nodes, listing->known, &listing->limits) > 0) {
+        rank_unknown(extender, call, listing);
+        kind_learn_merits(call->kind, call->snapshot, host, call->positions, call->count,
+                          listing->nodes, listing->known);
+    }
+    name_best(call, listing->nodes);
+}
+
+static void rank_all(struct extender *extender, struct call *call, struct listing *listing)
+{
+    const struct rank_limits before = listing->limits;
+
+    rank_nodes(listing->nodes, call->count, extender->options.policy.scores, &listing->limits,
+               listing->scratch);
+    if (call->kind != NULL && memcmp(&before, &listing->limits, sizeof before) != 0)
+        kind_learn_limits(call->kind, call->snapshot, call->pod->host, &listing->limits);
 }
 
 static void write_scores(const struct call *call, const struct listing *listing, struct buf *out)
@@ -118,11 +134,11 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
     /* The answer has no place for a text: a failed call makes kube-scheduler go on without us. */
     if (call.trouble.code != ERR_NONE)
         return error_set(err, call.trouble.code, "%s", call.trouble.text);
-    listing.nodes = xcalloc(call.count, sizeof *listing.nodes);
+    listing.nodes = xreallocarray(NULL, call.count, sizeof *listing.nodes);
     listing.known = xcalloc(call.count, sizeof *listing.known);
-    listing.scratch = xcalloc(call.count, sizeof *listing.scratch);
+    listing.scratch = xreallocarray(NULL, call.count, sizeof *listing.scratch);
+    judge_all(extender, &call, &listing);
     rank_all(extender, &call, &listing);
-    rank_nodes(listing.nodes, call.count, extender->options.policy.scores, listing.scratch);
     write_scores(&call, &listing, out);
     return 0;
 }

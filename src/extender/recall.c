@@ -31,6 +31,7 @@ struct merit_sheet {
     struct scarcity scarcity;
     uint64_t last_used; /* 0: a free place */
     struct merit *merits;
+    struct rank_limits limits; /* of the last ranking */
 };
 
 struct alike {
@@ -285,13 +286,16 @@ static struct merit_sheet *find_sheet(struct kind *kind, const struct snapshot *
 
 size_t kind_recall_merits(struct kind *kind, const struct snapshot *snapshot,
                           struct host_amounts host, const uint32_t *positions, size_t count,
-                          struct ranked_node *out, bool *known)
+                          struct ranked_node *out, bool *known, struct rank_limits *limits)
 {
+    const struct merit_sheet *sheet;
     const struct merit *merits;
     size_t missing = 0;
 
     pthread_mutex_lock(&kind->lock);
-    merits = find_sheet(kind, snapshot, host)->merits;
+    sheet = find_sheet(kind, snapshot, host);
+    merits = sheet->merits;
+    *limits = sheet->limits;
     for (size_t i = 0; i < count; i++) {
         const struct merit *merit;
 
@@ -328,6 +332,14 @@ void kind_learn_merits(struct kind *kind, const struct snapshot *snapshot, struc
                            .merit = nodes[i].merit,
                            .grade_1_10 = nodes[i].grade_1_10};
     }
+    pthread_mutex_unlock(&kind->lock);
+}
+
+void kind_learn_limits(struct kind *kind, const struct snapshot *snapshot, struct host_amounts host,
+                       const struct rank_limits *limits)
+{
+    pthread_mutex_lock(&kind->lock);
+    find_sheet(kind, snapshot, host)->limits = *limits;
     pthread_mutex_unlock(&kind->lock);
 }
 

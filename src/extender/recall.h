@@ -16,6 +16,7 @@
 
 #include "considered.h"
 #include "topofit/extender.h"
+#include "topofit/rank.h"
 #include "topofit/snapshot.h"
 
 #define RECALL_KINDS_MAX 8
@@ -70,17 +71,23 @@ const struct considered *kind_learn(struct kind *kind, const struct snapshot *sn
  * What is known of how good nodes are for pods of the kind that take `host` besides devices: of
  * each node in exactly that state, host_used included, and under the snapshot's mix.
  *
- * out      [count] merit and grade are filled in where known; a refused node has merit 0.
+ * out      [count] merit and grade are filled in where known; a refused node has merit 0. Names
+ *          are left alone.
  * known    [count] whether they are.
- * return   how many are not.
+ * limits   receives those of the last such call, or zeros.
+ * return   how many merits are not known.
  */
 size_t kind_recall_merits(struct kind *kind, const struct snapshot *snapshot,
                           struct host_amounts host, const uint32_t *positions, size_t count,
-                          struct ranked_node *out, bool *known);
+                          struct ranked_node *out, bool *known, struct rank_limits *limits);
 
 /* Remember those that were not known. */
 void kind_learn_merits(struct kind *kind, const struct snapshot *snapshot, struct host_amounts host,
                        const uint32_t *positions, size_t count, const struct ranked_node *nodes,
                        const bool *known);
+
+/* Remember the limits for the next call. */
+void kind_learn_limits(struct kind *kind, const struct snapshot *snapshot, struct host_amounts host,
+                       const struct rank_limits *limits);
 
 #endif

@@ -213,12 +213,13 @@ static void write_scores(struct reference nodes[NODES], struct buf *out)
 {
     AUTO(extender_args_clear) struct extender_args args = five_names();
     struct ranked_node ranked[NODES];
+    struct rank_limits limits = {0};
     uint64_t scratch[NODES];
     uint8_t scores[NODES];
 
     for (unsigned i = 0; i < NODES; i++)
         ranked[i] = nodes[i].ranked;
-    rank_nodes(ranked, NODES, RANK_WINNER, scratch);
+    rank_nodes(ranked, NODES, RANK_WINNER, &limits, scratch);
     for (unsigned i = 0; i < NODES; i++)
         scores[i] = (uint8_t)ranked[i].score_0_10;
     extender_json_write_scores(out, &args, scores);

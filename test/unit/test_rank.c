@@ -24,9 +24,10 @@ static void fill_at_random(uint64_t *chance, struct ranked_node *nodes, size_t c
 
 static void rank(struct ranked_node *nodes, size_t count, enum rank_scores scores)
 {
+    struct rank_limits limits = {0};
     uint64_t scratch[NODES];
 
-    rank_nodes(nodes, count, scores, scratch);
+    rank_nodes(nodes, count, scores, &limits, scratch);
 }
 
 /* 9 to 1 by the share of the others that are better. */
@@ -57,6 +58,39 @@ static void test_rank_nodes__gives_the_winner_10_and_others_9_to_1_by_place(void
         rank(nodes, count, RANK_WINNER);
         for (size_t i = 0; i < count; i++)
             assert_int_equal(nodes[i].score_0_10, expected_score(nodes, count, i));
+    }
+}
+
+static void change_some(uint64_t *chance, struct ranked_node *nodes, size_t count)
+{
+    unsigned changes = chance_below(chance, 4);
+
+    for (unsigned i = 0; i < changes && count > 0; i++) {
+        struct ranked_node *node = &nodes[chance_below(chance, (unsigned)count)];
+
+        node->merit = chance_below(chance, 2 * NODES);
+    }
+}
+
+/* From call to call a few merits change; what is expected of them is sometimes right. */
+static void test_rank_nodes__does_not_depend_on_what_is_expected(void **state)
+{
+    uint64_t chance = 3;
+
+    (void)state;
+    for (int story = 0; story < 300; story++) {
+        struct ranked_node nodes[NODES];
+        size_t count = chance_below(&chance, NODES + 1);
+        struct rank_limits limits = {0};
+        uint64_t scratch[NODES];
+
+        fill_at_random(&chance, nodes, count);
+        for (int call = 0; call < 10; call++) {
+            rank_nodes(nodes, count, RANK_WINNER, &limits, scratch);
+            for (size_t i = 0; i < count; i++)
+                assert_int_equal(nodes[i].score_0_10, expected_score(nodes, count, i));
+            change_some(&chance, nodes, count);
+        }
     }
 }
 
@@ -106,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rank_nodes__gives_the_winner_10_and_others_9_to_1_by_place),
+        cmocka_unit_test(test_rank_nodes__does_not_depend_on_what_is_expected),
         cmocka_unit_test(test_rank_nodes__does_not_depend_on_the_order_of_the_question),
         cmocka_unit_test(test_rank_nodes__ties_end_at_names),
         cmocka_unit_test(test_rank_nodes__graded_gives_each_kept_node_its_grade),

@@ -67,6 +67,8 @@ struct name_list {
 /* Names that a question is likely to have, in about this order. */
 struct likely_names {
     struct name_list list;
+    const uint32_t *order; /* [order_count] positions in the list; NULL: all, as they stand there */
+    size_t order_count;
     uint32_t (*find)(const void *ctx, const char *name, size_t length); /* or NAME_NOWHERE */
     const void *ctx;
 };

@@ -55,14 +55,26 @@ static void find_positions(struct cluster *cluster, struct call *call)
     }
 }
 
-int call_open(struct extender *extender, const char *bytes, size_t length, struct call *out,
-              struct error *err)
+static struct likely_names likely_names(const struct snapshot *snapshot,
+                                        const struct expected_nodes *expected)
+{
+    struct likely_names likely = name_table_likely(snapshot->names);
+
+    if (expected != NULL && expected->names == snapshot->names && likely.list.count > 0) {
+        likely.order = expected->positions;
+        likely.order_count = expected->count;
+    }
+    return likely;
+}
+
+int call_open(struct extender *extender, const char *bytes, size_t length,
+              const struct expected_nodes *expected, struct call *out, struct error *err)
 {
     struct likely_names likely;
 
     *out = (struct call){.snapshot = cluster_snapshot(extender->cluster)};
     extender_args_init(&out->args);
-    likely = name_table_likely(out->snapshot->names);
+    likely = likely_names(out->snapshot, expected);
     if (extender_json_read_args(bytes, length, &likely, &out->args, err) < 0)
         return -(int)err->code;
     find_trouble(extender, &out->args, &out->trouble);

@@ -38,11 +38,12 @@ struct call {
 /*
  * Read a request and take the picture it is answered from. The caller clears it, also on failure.
  *
- * bytes   borrowed until then.
- * errors  ERR_INVALID, ERR_LIMIT: not a request of kube-scheduler's form.
+ * bytes     borrowed until then.
+ * expected  nodes that it is likely to name, in order; borrowed, or NULL.
+ * errors    ERR_INVALID, ERR_LIMIT: not a request of kube-scheduler's form.
  */
-int call_open(struct extender *extender, const char *bytes, size_t length, struct call *out,
-              struct error *err);
+int call_open(struct extender *extender, const char *bytes, size_t length,
+              const struct expected_nodes *expected, struct call *out, struct error *err);
 void call_clear(struct call *call);
 
 /*

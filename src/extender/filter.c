@@ -54,12 +54,29 @@ static void count_reasons(const struct sorted_answers *sorted, size_t by_reason[
     }
 }
 
+static void expect_kept(struct extender *extender, const struct call *call,
+                        const struct sorted_answers *sorted)
+{
+    size_t count = sorted->counts[NODE_KEPT];
+    AUTO(expected_nodes_clear) struct expected_nodes expected = {0};
+
+    if (call->kind == NULL)
+        return;
+    expected.names = name_table_ref(call->snapshot->names);
+    expected.positions = xreallocarray(NULL, count, sizeof *expected.positions);
+    expected.count = count;
+    for (size_t k = 0; k < count; k++)
+        expected.positions[k] = call->positions[sorted->positions[NODE_KEPT][k]];
+    recall_expect(extender->recall, &expected);
+}
+
 static void consider_all(struct extender *extender, struct call *call, struct tally *tally)
 {
     call_consider(extender, call);
     sorted_answers_init(&tally->sorted, call->answers, call->count);
     count_reasons(&tally->sorted, tally->by_reason);
     note_refusals(call, &tally->sorted, &tally->decision);
+    expect_kept(extender, call, &tally->sorted);
     tell(&extender->observer, tally);
 }
 
@@ -80,7 +97,7 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
     AUTO(call_clear) struct call call = {0};
     AUTO(tally_clear) struct tally tally = {0};
 
-    if (call_open(extender, bytes, length, &call, err) < 0)
+    if (call_open(extender, bytes, length, NULL, &call, err) < 0)
         return -(int)err->code;
     if (call.trouble.code != ERR_NONE) {
         extender_json_write_filter_error(out, call.trouble.text);

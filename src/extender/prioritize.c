@@ -122,14 +122,29 @@ static void write_scores(const struct call *call, const struct listing *listing,
     extender_json_write_scores(out, &call->args, scores);
 }
 
+/* The next call is likely to be about the same nodes. */
+static void expect_same(struct extender *extender, struct call *call)
+{
+    AUTO(expected_nodes_clear) struct expected_nodes expected = {0};
+
+    if (call->kind == NULL)
+        return;
+    expected.names = name_table_ref(call->snapshot->names);
+    expected.positions = steal_ptr(&call->positions);
+    expected.count = call->count;
+    recall_expect(extender->recall, &expected);
+}
+
 int extender_prioritize(struct extender *extender, const char *bytes, size_t length,
                         struct moment now, struct buf *out, struct error *err)
 {
     AUTO(call_clear) struct call call = {0};
     AUTO(listing_clear) struct listing listing = {0};
+    AUTO(expected_nodes_clear)
+    struct expected_nodes expected = recall_take_expected(extender->recall);
 
     (void)now;
-    if (call_open(extender, bytes, length, &call, err) < 0)
+    if (call_open(extender, bytes, length, &expected, &call, err) < 0)
         return -(int)err->code;
     /* The answer has no place for a text: a failed call makes kube-scheduler go on without us. */
     if (call.trouble.code != ERR_NONE)
@@ -140,5 +155,6 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
     judge_all(extender, &call, &listing);
     rank_all(extender, &call, &listing);
     write_scores(&call, &listing, out);
+    expect_same(extender, &call);
     return 0;
 }

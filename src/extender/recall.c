@@ -62,6 +62,7 @@ struct recall {
     uint64_t uses;
     struct kind *kinds[RECALL_KINDS_MAX]; /* one reference each */
     size_t kind_count;
+    struct expected_nodes expected;
 };
 
 /* --- kinds ----------------------------------------------------------------------------------- */
@@ -359,8 +360,43 @@ void recall_free(struct recall *recall)
         return;
     for (size_t i = 0; i < recall->kind_count; i++)
         kind_unref(recall->kinds[i]);
+    expected_nodes_clear(&recall->expected);
     pthread_mutex_destroy(&recall->lock);
     free(recall);
+}
+
+void expected_nodes_clear(struct expected_nodes *expected)
+{
+    name_table_unref(expected->names);
+    free(expected->positions);
+    *expected = (struct expected_nodes){0};
+}
+
+struct expected_nodes recall_take_expected(struct recall *recall)
+{
+    struct expected_nodes expected = {0};
+
+    if (recall == NULL)
+        return expected;
+    pthread_mutex_lock(&recall->lock);
+    expected = recall->expected;
+    recall->expected = (struct expected_nodes){0};
+    pthread_mutex_unlock(&recall->lock);
+    return expected;
+}
+
+void recall_expect(struct recall *recall, struct expected_nodes *steal_expected)
+{
+    struct expected_nodes before;
+
+    if (recall == NULL)
+        return;
+    pthread_mutex_lock(&recall->lock);
+    before = recall->expected;
+    recall->expected = *steal_expected;
+    pthread_mutex_unlock(&recall->lock);
+    *steal_expected = (struct expected_nodes){0};
+    expected_nodes_clear(&before);
 }
 
 static bool is_full(struct kind *kind)

@@ -22,6 +22,21 @@
 #define RECALL_KINDS_MAX 8
 #define RECALL_KEY_BYTES_MAX 16384 /* of a request; what says more is decided each time */
 
+/*
+ * The nodes that filter kept last, or that prioritize was asked about: kube-scheduler names them in
+ * its next prioritize call, in that order. Owned; zeroed: nothing is known.
+ */
+struct expected_nodes {
+    struct name_table *names; /* one reference */
+    uint32_t *positions;      /* [count] in names */
+    size_t count;
+};
+void expected_nodes_clear(struct expected_nodes *expected);
+
+/* Take what is expected, once; and give it (back). No recall: nothing is expected. */
+struct expected_nodes recall_take_expected(struct recall *recall);
+void recall_expect(struct recall *recall, struct expected_nodes *steal_expected);
+
 /* One kind of pod, and what is known about nodes for it. Counted: it outlives being forgotten. */
 struct kind;
 

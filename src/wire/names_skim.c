@@ -23,6 +23,7 @@ struct list {
     size_t length, at; /* of the body; next byte */
     const struct likely_names *likely;
     size_t expected; /* position in the likely list of the next name */
+    size_t turn;     /* in the likely order, of the next name; SIZE_MAX: there is none to follow */
     struct names_skim found;
     size_t capacity;
 };
@@ -77,6 +78,53 @@ static bool take_likely(struct list *list, size_t first)
     return true;
 }
 
+static inline uint64_t differ(const char *a, const char *b)
+{
+    uint64_t x, y;
+
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x ^ y;
+}
+
+/* Are these bytes the same? Most names, of which some bytes are compared twice, need no call. */
+static inline bool is_same(const char *a, const char *b, size_t length)
+{
+    if (length < 16 || length > 32)
+        return memcmp(a, b, length) == 0;
+    return (differ(a, b) | differ(a + 8, b + 8) | differ(a + length - 16, b + length - 16) |
+            differ(a + length - 8, b + length - 8)) == 0;
+}
+
+/* Take the names that stand here as long as they come in the likely order, from that turn on. */
+static bool take_in_turn(struct list *list, size_t first)
+{
+    const struct likely_names *likely = list->likely;
+    struct names_skim *found = &list->found;
+    size_t turn = first, at = list->at;
+
+    if (first >= likely->order_count)
+        return false;
+    make_room(list, likely->order_count - first);
+    do {
+        struct name_at place;
+
+        if (likely->order[turn] >= likely->list.count)
+            break;
+        place = likely->list.places[likely->order[turn]];
+        if (list->length - at < place.length + strlen("\"\",") ||
+            place.length > EXTENDER_NAME_MAX ||
+            !is_same(list->bytes + at, likely->list.text + place.start - 1, place.length + 2))
+            break;
+        found->names[found->count] = (struct name_at){(uint32_t)at + 1, place.length};
+        found->positions[found->count++] = likely->order[turn++];
+        list->at = at + place.length + 2;
+        at = list->at + 1;
+    } while (turn < likely->order_count && list->bytes[list->at] == ',');
+    list->turn = turn > first ? turn : list->turn;
+    return turn > first;
+}
+
 /* Take the name that stands here, whatever it is. */
 static bool take_any(struct list *list)
 {
@@ -100,8 +148,22 @@ static bool take_any(struct list *list)
     return true;
 }
 
+/* One who leaves the likely order is taken to go on along the list. */
+static void leave_order(struct list *list)
+{
+    if (list->found.count > 0)
+        list->expected = list->found.positions[list->found.count - 1] + 1;
+    list->turn = SIZE_MAX;
+}
+
 static bool take_names(struct list *list)
 {
+    for (size_t i = 0; list->turn != SIZE_MAX && i < NEAR; i++) {
+        if (take_in_turn(list, list->turn + i))
+            return true;
+    }
+    if (list->turn != SIZE_MAX)
+        leave_order(list);
     for (size_t i = 0; list->likely != NULL && i < NEAR; i++) {
         if (take_likely(list, list->expected + i))
             return true;
@@ -134,6 +196,7 @@ size_t names_skim(const char *bytes, size_t length, size_t start, const struct l
 {
     struct list list = {.bytes = bytes, .length = length, .at = start + 1, .likely = likely};
 
+    list.turn = likely != NULL && likely->order != NULL ? 0 : SIZE_MAX;
     if (length > UINT32_MAX || !read_names(&list)) {
         free(list.found.names);
         free(list.found.positions);

@@ -115,17 +115,25 @@ static uint32_t find_word(const void *ctx, const char *name, size_t length)
     return NAME_NOWHERE;
 }
 
-/* `words` are digits: positions in likely_words, 9 for a word that is not there. */
-static void expect_positions(const char *words, size_t jumps)
+/*
+ * `words` are digits: positions in likely_words, 9 for a word that is not there. order: the
+ * positions in the order that is likely, or NULL.
+ */
+static void expect_positions_in(const char *order, const char *words, size_t jumps)
 {
+    uint32_t turns[16];
     static const struct name_at places[] = {{1, 1},  {5, 1},  {9, 2},  {14, 1},
                                             {18, 3}, {24, 1}, {28, 1}, {32, 1}};
     static const char text[] = "\"a\",\"b\",\"bb\",\"c\",\"ccc\",\"d\",\"e\",\"f\",";
     const struct likely_names likely = {.list = {text, strlen(text), places, ARRAY_LEN(places)},
+                                        .order = order != NULL ? turns : NULL,
+                                        .order_count = order != NULL ? strlen(order) : 0,
                                         .find = find_word};
     char json[256] = "[";
     struct names_skim skim = {0};
 
+    for (size_t i = 0; i < likely.order_count; i++)
+        turns[i] = order[i] == '9' ? NAME_NOWHERE : (uint32_t)(order[i] - '0');
     for (const char *at = words; *at != '\0'; at++)
         sprintf(json + strlen(json), "%s\"%s\"", at == words ? "" : ",",
                 *at == '9' ? "ghost" : likely_words[*at - '0']);
@@ -145,6 +153,11 @@ static void expect_positions(const char *words, size_t jumps)
     mem_free_pointer(&skim.positions);
 }
 
+static void expect_positions(const char *words, size_t jumps)
+{
+    expect_positions_in(NULL, words, jumps);
+}
+
 static void test_names_skim__says_where_names_are_in_the_likely_list(void **state)
 {
     (void)state;
@@ -157,6 +170,22 @@ static void test_names_skim__says_where_names_are_in_the_likely_list(void **stat
     expect_positions("4567012301", 3); /* pieces in another order, and names twice */
 }
 
+static void test_names_skim__follows_the_likely_order_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    expect_positions_in("0246", "0246", 0);
+    expect_positions_in("7531", "7531", 0);
+    expect_positions_in("0246", "02", 0);
+    expect_positions_in("0246", "0146", 0);  /* one that it does not have: along the list */
+    expect_positions_in("02467", "0467", 0); /* one left out */
+    expect_positions_in("7531", "7532", 1);
+    expect_positions_in("02", "0245", 0); /* it has an end */
+    expect_positions_in("02", "0234", 0);
+    expect_positions_in("", "01", 0);
+    expect_positions_in("0929", "0292", 1); /* what is nowhere is in no order */
+    expect_positions_in("9", "0", 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_read_skimming__leaves_everything_else_to_the_parser),
         cmocka_unit_test(test_names_skim__takes_names_of_any_length_up_to_the_limit),
         cmocka_unit_test(test_names_skim__says_where_names_are_in_the_likely_list),
+        cmocka_unit_test(test_names_skim__follows_the_likely_order_as_far_as_it_goes),
     };
 
     return cmocka_run_group_tests_name("names_skim", tests, NULL, NULL);

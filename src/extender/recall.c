@@ -138,20 +138,20 @@ static void remember(struct kind *kind, const struct snapshot *snapshot, uint32_
 size_t kind_recall(struct kind *kind, const struct snapshot *snapshot, const uint32_t *positions,
                    size_t count, const struct node_answer **out)
 {
+    const struct memory *memories;
     size_t missing = 0;
 
     pthread_mutex_lock(&kind->lock);
     follow_names(kind, snapshot);
+    memories = kind->memories;
     for (size_t i = 0; i < count; i++) {
-        const struct memory *memory;
+        uint32_t at = positions[i];
+        const struct node_answer *answer = NULL;
 
-        out[i] = NULL;
-        if (positions[i] != NAME_NOWHERE) {
-            memory = &kind->memories[positions[i]];
-            if (memory->version == snapshot_version(snapshot, positions[i]))
-                out[i] = &memory->considered->answer;
-        }
-        missing += out[i] == NULL;
+        if (at != NAME_NOWHERE && memories[at].version == snapshot_version(snapshot, at))
+            answer = &memories[at].considered->answer;
+        out[i] = answer;
+        missing += answer == NULL;
     }
     pthread_mutex_unlock(&kind->lock);
     return missing;

@@ -58,21 +58,15 @@ static inline void put(struct writer *writer, const char *bytes, size_t length)
 
 /*
  * The same for pieces of some ten bytes, of which an answer has tens of thousands: in steps of a
- * fixed size, which need no call, and may write what is written over next.
- *
- * readable  bytes that may be read
+ * fixed size, which need no call. Up to STEP bytes more are read, and written: they are written
+ * over next. return where the next piece goes.
  */
-static inline void put_short(struct writer *writer, const char *bytes, size_t length,
-                             size_t readable)
+static inline char *copy_steps(char *to, const char *from, size_t length)
 {
-    if ((size_t)(writer->end - writer->at) < length + STEP || readable < length + STEP) {
-        put(writer, bytes, length);
-        return;
-    }
-    memcpy(writer->at, bytes, STEP);
+    memcpy(to, from, STEP);
     for (size_t at = STEP; at < length; at += STEP)
-        memcpy(writer->at + at, bytes + at, STEP);
-    writer->at += length;
+        memcpy(to + at, from + at, STEP);
+    return to + length;
 }
 
 static void put_text(struct writer *writer, const char *text)
@@ -93,38 +87,14 @@ static void put_string(struct writer *writer, const char *text, size_t length)
     put(writer, "\"", 1);
 }
 
-/* A plain name with its quotes, and with so many of the bytes before them, as in the body. */
-static inline void put_plain_name(struct writer *writer, const struct extender_args *args, size_t i,
-                                  size_t before)
+static void put_name(struct writer *writer, const struct extender_args *args, size_t i)
 {
-    struct name_at name = args->names[i];
-    size_t start = name.start - 1 - before;
+    struct name_slice name = extender_args_name(args, i);
 
-    put_short(writer, args->name_base + start, name.length + before + 2, args->name_limit - start);
-}
-
-static inline void put_name(struct writer *writer, const struct extender_args *args, size_t i)
-{
-    if (args->names_are_plain) {
-        put_plain_name(writer, args, i, 0);
-    } else {
-        struct name_slice name = extender_args_name(args, i);
-
+    if (args->names_are_plain)
+        put(writer, name.text - 1, name.length + 2); /* with its quotes, as in the body */
+    else
         put_string(writer, name.text, name.length);
-    }
-}
-
-/* The name of element k of a list. A plain one brings its comma along. */
-static inline void put_name_element(struct writer *writer, const struct extender_args *args,
-                                    size_t i, size_t k)
-{
-    if (k > 0 && args->names_are_plain) {
-        put_plain_name(writer, args, i, strlen(","));
-        return;
-    }
-    if (k > 0)
-        put(writer, ",", 1);
-    put_name(writer, args, i);
 }
 
 /* At least as many bytes as the names have. */
@@ -194,37 +164,74 @@ void sorted_answers_clear(struct sorted_answers *sorted)
     *sorted = (struct sorted_answers){0};
 }
 
-static void put_kept_names(struct writer *writer, const struct extender_args *args,
-                           const struct sorted_answers *sorted)
+/* An element of a list: a name, and the reason if there is one. */
+static void put_element(struct writer *writer, const struct extender_args *args,
+                        const struct sorted_answers *sorted, uint32_t position, bool is_first)
 {
-    put_text(writer, "[");
-    for (size_t k = 0; k < sorted->counts[NODE_KEPT]; k++)
-        put_name_element(writer, args, sorted->positions[NODE_KEPT][k], k);
-    put_text(writer, "]");
+    const struct node_answer *answer = sorted->answers[position];
+
+    put(writer, ",", !is_first);
+    put_name(writer, args, position);
+    if (answer->reason_length > 0)
+        put(writer, answer->reason, answer->reason_length);
+}
+
+/*
+ * The elements of a fate, the first aside, of names that stand in the body as they are written,
+ * each behind a comma. What the loop needs is in variables of its own: whatever is written may be
+ * anything, as far as the compiler knows.
+ */
+static inline void put_plain_elements(struct writer *writer, const struct extender_args *args,
+                                      const struct sorted_answers *sorted, enum node_fate fate)
+{
+    const struct node_answer *const *answers = sorted->answers;
+    const uint32_t *positions = sorted->positions[fate];
+    const struct name_at *names = args->names;
+    const char *body = args->name_base - strlen(",\"");
+    size_t count = sorted->counts[fate], readable = args->name_limit;
+    char *at = writer->at, *end = writer->end;
+
+    for (size_t k = 1; k < count; k++) {
+        struct name_at name = names[positions[k]];
+        const struct node_answer *answer = fate == NODE_KEPT ? NULL : answers[positions[k]];
+        size_t length = name.length + strlen(",\"\"");
+
+        if ((size_t)(end - at) <
+                length + STEP + (answer != NULL ? answer->reason_length + STEP : 0) ||
+            readable - name.start < length + STEP) {
+            writer->at = at;
+            put_element(writer, args, sorted, positions[k], false);
+            at = writer->at;
+            end = writer->end;
+            continue;
+        }
+        at = copy_steps(at, body + name.start, length);
+        if (answer != NULL)
+            at = copy_steps(at, answer->reason, answer->reason_length);
+    }
+    writer->at = at;
+}
+
+static void put_elements(struct writer *writer, const struct extender_args *args,
+                         const struct sorted_answers *sorted, enum node_fate fate)
+{
+    if (sorted->counts[fate] > 0)
+        put_element(writer, args, sorted, sorted->positions[fate][0], true);
+    if (args->names_are_plain && fate == NODE_KEPT)
+        put_plain_elements(writer, args, sorted, NODE_KEPT);
+    else if (args->names_are_plain)
+        put_plain_elements(writer, args, sorted, fate);
+    for (size_t k = 1; !args->names_are_plain && k < sorted->counts[fate]; k++)
+        put_element(writer, args, sorted, sorted->positions[fate][k], false);
 }
 
 static void put_kept_nodes(struct writer *writer, const struct extender_args *args,
                            const struct sorted_answers *sorted)
 {
-    put_text(writer, "{\"metadata\":{},\"items\":[");
     for (size_t k = 0; k < sorted->counts[NODE_KEPT]; k++) {
         put(writer, ",", k > 0);
         put_text(writer, args->node_bytes[sorted->positions[NODE_KEPT][k]]);
     }
-    put_text(writer, "]}");
-}
-
-static void put_refused(struct writer *writer, const struct extender_args *args,
-                        const struct sorted_answers *sorted, enum node_fate fate)
-{
-    put_text(writer, "{");
-    for (size_t k = 0; k < sorted->counts[fate]; k++) {
-        const struct node_answer *answer = sorted->answers[sorted->positions[fate][k]];
-
-        put_name_element(writer, args, sorted->positions[fate][k], k);
-        put_short(writer, answer->reason, answer->reason_length, answer->reason_length + STEP);
-    }
-    put_text(writer, "}");
 }
 
 void extender_json_write_filter_result(struct buf *out, const struct extender_args *args,
@@ -235,18 +242,19 @@ void extender_json_write_filter_result(struct buf *out, const struct extender_ar
 
     open_writer(&writer, out, 256 + name_bytes(args) + count * 4 + sorted->reason_bytes);
     if (args->has_nodes) {
-        put_text(&writer, "{\"Nodes\":");
+        put_text(&writer, "{\"Nodes\":{\"metadata\":{},\"items\":[");
         put_kept_nodes(&writer, args, sorted);
-        put_text(&writer, ",\"NodeNames\":null");
+        put_text(&writer, "]},\"NodeNames\":null");
     } else {
-        put_text(&writer, "{\"Nodes\":null,\"NodeNames\":");
-        put_kept_names(&writer, args, sorted);
+        put_text(&writer, "{\"Nodes\":null,\"NodeNames\":[");
+        put_elements(&writer, args, sorted, NODE_KEPT);
+        put_text(&writer, "]");
     }
-    put_text(&writer, ",\"FailedNodes\":");
-    put_refused(&writer, args, sorted, NODE_REFUSED_FOR_NOW);
-    put_text(&writer, ",\"FailedAndUnresolvableNodes\":");
-    put_refused(&writer, args, sorted, NODE_REFUSED);
-    put_text(&writer, ",\"Error\":\"\"}");
+    put_text(&writer, ",\"FailedNodes\":{");
+    put_elements(&writer, args, sorted, NODE_REFUSED_FOR_NOW);
+    put_text(&writer, "},\"FailedAndUnresolvableNodes\":{");
+    put_elements(&writer, args, sorted, NODE_REFUSED);
+    put_text(&writer, "},\"Error\":\"\"}");
     hand_over(&writer);
 }
 
@@ -261,11 +269,31 @@ static const char score_texts[][STEP * 2] = {
     SCORE(6), SCORE(7), SCORE(8), SCORE(9), SCORE(10),
 };
 
+/* Those of plain names, as put_plain_elements() does it, but for the last one. return how many. */
+static size_t put_plain_scores(struct writer *writer, const struct extender_args *args,
+                               const uint8_t *scores_0_10, const size_t *lengths)
+{
+    const struct name_at *names = args->names;
+    const char *body = args->name_base - strlen("\"");
+    size_t done = 0, readable = args->name_limit;
+    char *at = writer->at, *end = writer->end;
+
+    for (; done + 1 < args->name_count; done++) {
+        size_t length = names[done].length + strlen("\"\""), score = scores_0_10[done];
+
+        if ((size_t)(end - at) < length + 2 * STEP || readable - names[done].start < length + STEP)
+            break;
+        at = copy_steps(at, body + names[done].start, length);
+        at = copy_steps(at, score_texts[score], lengths[score]);
+    }
+    writer->at = at;
+    return done;
+}
+
 void extender_json_write_scores(struct buf *out, const struct extender_args *args,
                                 const uint8_t *scores_0_10)
 {
-    size_t count = extender_args_count(args);
-    size_t lengths[ARRAY_LEN(score_texts)];
+    size_t count = extender_args_count(args), lengths[ARRAY_LEN(score_texts)], done = 0;
     struct writer writer;
 
     for (size_t i = 0; i < ARRAY_LEN(score_texts); i++)
@@ -274,13 +302,13 @@ void extender_json_write_scores(struct buf *out, const struct extender_args *arg
     put_text(&writer, "[");
     if (count > 0)
         put_text(&writer, &NEXT_HOST[1]);
-    for (size_t i = 0; i < count; i++) {
-        const char *text = score_texts[scores_0_10[i]];
-        size_t behind_last = i + 1 == count ? strlen(NEXT_HOST) : 0;
+    if (args->names_are_plain)
+        done = put_plain_scores(&writer, args, scores_0_10, lengths);
+    for (size_t i = done; i < count; i++) {
+        size_t beyond = i + 1 == count ? strlen(NEXT_HOST) : 0; /* behind the last is no next */
 
-        assert(scores_0_10[i] < ARRAY_LEN(score_texts));
         put_name(&writer, args, i);
-        put_short(&writer, text, lengths[scores_0_10[i]] - behind_last, STEP * 2);
+        put(&writer, score_texts[scores_0_10[i]], lengths[scores_0_10[i]] - beyond);
     }
     put_text(&writer, "]");
     hand_over(&writer);

@@ -3,9 +3,9 @@
  * history - the last decision about each pod: why nodes were refused, with the numbers.
  *
  * Bounded: HISTORY_PODS_MAX pods and HISTORY_BYTES_MAX, the oldest forgotten first;
- * HISTORY_NODES_MAX refused nodes each. Also remembers the pod as the scheduler sent it, because a
- * bind call carries only names and may come before the watch has shown the pod. Safe from any
- * thread; one mutex inside, held for memory work only.
+ * HISTORY_NODES_MAX refused nodes each, fewer where others were kept. Also remembers the pod as the
+ * scheduler sent it, because a bind call carries only names and may come before the watch has shown
+ * the pod. Safe from any thread; one mutex inside, held for memory work only.
  */
 #ifndef TOPOFIT_HISTORY_H
 #define TOPOFIT_HISTORY_H
@@ -21,6 +21,7 @@
 
 #define HISTORY_PODS_MAX 4096
 #define HISTORY_NODES_MAX 128
+#define HISTORY_NODES_KEPT_MAX 24     /* when some other node was kept: then hardly anybody asks */
 #define HISTORY_BYTES_MAX (64u << 20) /* about */
 
 struct refusal {
@@ -34,7 +35,8 @@ struct decision {
     uint64_t unix_ms, monotonic_ms;
     uint64_t version; /* of the snapshot it was made on */
     unsigned considered, kept;
-    struct refusal *refusals; /* at most HISTORY_NODES_MAX */
+    unsigned by_reason[REASON_COUNT]; /* nodes; all of them, the kept ones under REASON_OK */
+    struct refusal *refusals;         /* of the first nodes refused: see above */
     size_t refusal_count, refusal_capacity;
     struct buf names;  /* of the nodes refused, each with a NUL */
     unsigned attempts; /* filter calls for this pod so far */

@@ -9,7 +9,6 @@
 /* What came out, counted and noted. */
 struct tally {
     struct sorted_answers sorted;
-    size_t by_reason[REASON_COUNT];
     struct decision decision;
 };
 
@@ -22,8 +21,8 @@ static void tally_clear(struct tally *tally)
 static void tell(const struct observer *observer, const struct tally *tally)
 {
     for (unsigned r = 0; observer->on_filtered != NULL && r < REASON_COUNT; r++) {
-        if (tally->by_reason[r] > 0)
-            observer->on_filtered(observer->ctx, (enum reason)r, tally->by_reason[r]);
+        if (tally->decision.by_reason[r] > 0)
+            observer->on_filtered(observer->ctx, (enum reason)r, tally->decision.by_reason[r]);
     }
 }
 
@@ -35,8 +34,9 @@ static void note_refusals(const struct call *call, const struct sorted_answers *
     const uint32_t *now_end = now + sorted->counts[NODE_REFUSED_FOR_NOW];
     const uint32_t *never = sorted->positions[NODE_REFUSED];
     const uint32_t *never_end = never + sorted->counts[NODE_REFUSED];
+    size_t most = sorted->counts[NODE_KEPT] > 0 ? HISTORY_NODES_KEPT_MAX : HISTORY_NODES_MAX;
 
-    while ((now < now_end || never < never_end) && out->refusal_count < HISTORY_NODES_MAX) {
+    while ((now < now_end || never < never_end) && out->refusal_count < most) {
         bool is_now = never == never_end || (now < now_end && *now < *never);
         size_t i = is_now ? *now++ : *never++;
         struct name_slice name = extender_args_name(&call->args, i);
@@ -45,9 +45,9 @@ static void note_refusals(const struct call *call, const struct sorted_answers *
     }
 }
 
-static void count_reasons(const struct sorted_answers *sorted, size_t by_reason[REASON_COUNT])
+static void count_reasons(const struct sorted_answers *sorted, unsigned by_reason[REASON_COUNT])
 {
-    by_reason[REASON_OK] = sorted->counts[NODE_KEPT];
+    by_reason[REASON_OK] = (unsigned)sorted->counts[NODE_KEPT];
     for (enum node_fate fate = NODE_REFUSED_FOR_NOW; fate < NODE_FATES; fate++) {
         for (size_t k = 0; k < sorted->counts[fate]; k++)
             by_reason[considered_of(sorted->answers[sorted->positions[fate][k]])->reason]++;
@@ -74,7 +74,7 @@ static void consider_all(struct extender *extender, struct call *call, struct ta
 {
     call_consider(extender, call);
     sorted_answers_init(&tally->sorted, call->answers, call->count);
-    count_reasons(&tally->sorted, tally->by_reason);
+    count_reasons(&tally->sorted, tally->decision.by_reason);
     note_refusals(call, &tally->sorted, &tally->decision);
     expect_kept(extender, call, &tally->sorted);
     tell(&extender->observer, tally);
@@ -114,7 +114,7 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
         consider_all(extender, &call, &tally);
     tally.decision.kept = (unsigned)tally.sorted.counts[NODE_KEPT];
     if (tally.decision.kept == 0 && call.count > 0)
-        tell_unplaced(extender, &tally.decision, tally.by_reason);
+        tell_unplaced(extender, &tally.decision);
     /* Also of a pod without devices: its bind call may come before the watch shows it. */
     history_put(extender->history, &tally.decision);
     extender_json_write_filter_result(out, &call.args, &tally.sorted);

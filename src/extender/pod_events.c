@@ -55,25 +55,24 @@ static void tell_devices(const struct extender *extender, const struct pod *pod)
 
 /* --- why not --------------------------------------------------------------------------------- */
 
-static void list_reasons(const size_t by_reason[REASON_COUNT], struct buf *note)
+static void list_reasons(const unsigned by_reason[REASON_COUNT], struct buf *note)
 {
     const char *before = ": ";
 
     for (unsigned r = 0; r < REASON_COUNT; r++) {
         if (by_reason[r] == 0 || r == REASON_OK)
             continue;
-        buf_addf(note, "%s%zu %s", before, by_reason[r], reason_name((enum reason)r));
+        buf_addf(note, "%s%u %s", before, by_reason[r], reason_name((enum reason)r));
         before = ", ";
     }
 }
 
-static void tell_reasons(const struct extender *extender, const struct decision *decision,
-                         const size_t by_reason[REASON_COUNT])
+static void tell_reasons(const struct extender *extender, const struct decision *decision)
 {
     AUTO(buf_clear) struct buf note = buf_with_max(NOTE_MAX_BYTES);
 
     buf_addf(&note, "none of %u nodes fits", decision->considered);
-    list_reasons(by_reason, &note);
+    list_reasons(decision->by_reason, &note);
     tell(extender, &(struct pod_event){.pod = decision->pod,
                                        .is_warning = true,
                                        .reason = "NoNodeFits",
@@ -89,7 +88,7 @@ static bool same_word(enum reason reason, const char *word)
 }
 
 /* Was the word there already, for an earlier reason? Several reasons of ours are one of HAMi's. */
-static bool is_repeated(unsigned reason, const size_t by_reason[REASON_COUNT])
+static bool is_repeated(unsigned reason, const unsigned by_reason[REASON_COUNT])
 {
     for (unsigned r = 0; r < reason; r++) {
         if (by_reason[r] > 0 && r != REASON_OK &&
@@ -116,9 +115,9 @@ static void list_refused(const struct decision *decision, const char *word, size
 }
 
 /* "no available node, 3 nodes do not meet; 2 nodes CardInsufficientMemory(a,b); 1 nodes ..." */
-static void tell_reasons_as_hami(const struct extender *extender, const struct decision *decision,
-                                 const size_t by_reason[REASON_COUNT])
+static void tell_reasons_as_hami(const struct extender *extender, const struct decision *decision)
 {
+    const unsigned *by_reason = decision->by_reason;
     AUTO(buf_clear) struct buf note = buf_with_max(64 * 1024);
 
     buf_addf(&note, "no available node, %u nodes do not meet", decision->considered);
@@ -179,13 +178,12 @@ void tell_bind_failed(const struct extender *extender, const struct pod *pod, co
                                            .note = why});
 }
 
-void tell_unplaced(const struct extender *extender, const struct decision *decision,
-                   const size_t by_reason[REASON_COUNT])
+void tell_unplaced(const struct extender *extender, const struct decision *decision)
 {
     if (!is_watched(extender, decision->pod))
         return;
     if (speaks_hami(extender))
-        tell_reasons_as_hami(extender, decision, by_reason);
+        tell_reasons_as_hami(extender, decision);
     else
-        tell_reasons(extender, decision, by_reason);
+        tell_reasons(extender, decision);
 }

@@ -18,7 +18,6 @@ void tell_assigned(const struct extender *extender, const struct pod *pod, const
 void tell_bind_failed(const struct extender *extender, const struct pod *pod, const char *why);
 
 /* No node fits: how many nodes were refused for each reason, and which, as far as noted. */
-void tell_unplaced(const struct extender *extender, const struct decision *decision,
-                   const size_t by_reason[REASON_COUNT]);
+void tell_unplaced(const struct extender *extender, const struct decision *decision);
 
 #endif

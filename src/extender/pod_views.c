@@ -130,8 +130,6 @@ static json_t *reasons_view(const struct decision *decision)
 /* One line on why a pod that has no devices yet is where it is. */
 static void describe_why(const struct pod_facts *facts, struct buf *out)
 {
-    unsigned counts[REASON_COUNT] = {0};
-
     if (facts->pod->request.problem != NULL) {
         buf_add_text(out, facts->pod->request.problem);
         return;
@@ -139,11 +137,9 @@ static void describe_why(const struct pod_facts *facts, struct buf *out)
     if (!facts->has_decision || facts->holds)
         return;
     buf_addf(out, "%u of %u nodes fit", facts->decision.kept, facts->decision.considered);
-    for (size_t i = 0; i < facts->decision.refusal_count; i++)
-        counts[facts->decision.refusals[i].outcome->reason]++;
     for (unsigned r = 0; r < REASON_COUNT; r++) {
-        if (counts[r] > 0)
-            buf_addf(out, ", %u %s", counts[r], reason_name((enum reason)r));
+        if (r != REASON_OK && facts->decision.by_reason[r] > 0)
+            buf_addf(out, ", %u %s", facts->decision.by_reason[r], reason_name((enum reason)r));
     }
 }
 

@@ -181,6 +181,25 @@ static void test_filter__a_bounded_number_of_refusals_is_remembered(void **state
     assert_int_equal(decision.considered, HISTORY_NODES_MAX + 20);
 }
 
+static void test_filter__fewer_refusals_are_remembered_when_a_node_is_kept(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    AUTO(buf_clear) struct buf names = buf_with_max(1 << 16);
+    AUTO(decision_clear) struct decision decision = {0};
+
+    (void)state;
+    api_node(harness, "n1", 1, CARD_MIB);
+    api_pod(harness, "p", "gpu 1");
+    for (unsigned i = 0; i < HISTORY_NODES_MAX; i++)
+        buf_addf(&names, "ghost%u ", i);
+    buf_add_text(&names, "n1");
+    ask_filter(harness, "p", buf_text(&names));
+    assert_true(history_find(harness->extender.history, "default", "p", &decision));
+    assert_int_equal(decision.refusal_count, HISTORY_NODES_KEPT_MAX);
+    assert_int_equal(decision.by_reason[REASON_NODE_UNKNOWN], HISTORY_NODES_MAX);
+    assert_int_equal(decision.by_reason[REASON_OK], 1);
+}
+
 static size_t told[REASON_COUNT];
 
 static void count_filtered(void *ctx, enum reason reason, size_t nodes)
@@ -253,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_filter__what_is_no_request_is_an_error_and_writes_nothing),
         cmocka_unit_test(test_filter__the_last_decision_is_remembered_with_the_number_of_attempts),
         cmocka_unit_test(test_filter__a_bounded_number_of_refusals_is_remembered),
+        cmocka_unit_test(test_filter__fewer_refusals_are_remembered_when_a_node_is_kept),
         cmocka_unit_test(test_filter__the_observer_is_told_nodes_by_reason),
         cmocka_unit_test(test_filter__pods_without_devices_are_remembered_and_not_counted),
         cmocka_unit_test(test_filter__has_no_effect_on_what_is_held),

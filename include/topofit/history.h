@@ -50,9 +50,13 @@ void history_free(struct history *history);
 /* Replace what is remembered of decision->pod; takes over the contents. */
 void history_put(struct history *history, struct decision *steal_decision);
 
-/* A copy of the last decision. return false when there is none; the caller clears out. */
+/*
+ * A copy of the last decision on a pod, by name or by uid. return false when there is none; the
+ * caller clears out. By name, all are looked through.
+ */
 bool history_find(struct history *history, const char *namespace, const char *name,
                   struct decision *out);
+bool history_find_by_uid(struct history *history, const char *uid, struct decision *out);
 
 /* The pod as the scheduler sent it last, by uid, with a reference; or NULL. */
 struct pod *history_find_pod_by_uid(struct history *history, const char *uid);

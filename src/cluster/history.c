@@ -14,9 +14,8 @@
 
 struct history {
     pthread_mutex_t lock;
-    struct map *by_uid;  /* struct decision, owned, oldest first */
-    struct map *by_name; /* the same by "namespace/name", borrowed */
-    size_t bytes;        /* of all of them, by decision_bytes() */
+    struct map *by_uid; /* struct decision, owned, oldest first */
+    size_t bytes;       /* of all of them, by decision_bytes() */
 };
 
 static size_t list_bytes(const struct word_list *list)
@@ -67,7 +66,6 @@ struct history *history_new(const struct hash_key *key)
 
     pthread_mutex_init(&history->lock, NULL);
     history->by_uid = map_new(key);
-    history->by_name = map_new(key);
     return history;
 }
 
@@ -118,7 +116,6 @@ void history_free(struct history *history)
 {
     if (history == NULL)
         return;
-    map_free(history->by_name, NULL);
     map_free(history->by_uid, free_decision);
     pthread_mutex_destroy(&history->lock);
     free(history);
@@ -138,24 +135,12 @@ static void copy_decision(const struct decision *from, struct decision *out)
     }
 }
 
-static char *name_key(const struct pod *pod)
-{
-    return xasprintf("%s/%s", pod->namespace, pod->name);
-}
-
-/* Take a decision out of both maps. */
 static struct decision *take_out(struct history *history, const char *uid)
 {
     struct decision *decision = map_remove(history->by_uid, uid);
-    AUTO_FREE char *key = NULL;
 
-    if (decision == NULL)
-        return NULL;
-    history->bytes -= decision->bytes;
-    key = name_key(decision->pod);
-    /* A younger namesake may have taken the name over. */
-    if (map_get(history->by_name, key) == decision)
-        map_remove(history->by_name, key);
+    if (decision != NULL)
+        history->bytes -= decision->bytes;
     return decision;
 }
 
@@ -174,7 +159,6 @@ static void make_room(struct history *history, size_t bytes)
 
 void history_put(struct history *history, struct decision *steal_decision)
 {
-    AUTO_FREE char *key = name_key(steal_decision->pod);
     struct decision *entry = xcalloc(1, sizeof *entry);
     struct decision *before;
     size_t bytes;
@@ -192,18 +176,45 @@ void history_put(struct history *history, struct decision *steal_decision)
     make_room(history, bytes);
     history->bytes += bytes;
     map_put(history->by_uid, entry->pod->uid, entry);
-    map_put(history->by_name, key, entry);
     pthread_mutex_unlock(&history->lock);
+}
+
+/* With the lock held: of namesakes the one that was asked about last, or NULL. */
+static const struct decision *find_by_name(const struct history *history, const char *namespace,
+                                           const char *name)
+{
+    const struct decision *found = NULL;
+    struct map_cursor at = {0};
+
+    while (map_next(history->by_uid, &at)) {
+        const struct decision *decision = at.value;
+
+        if (strcmp(decision->pod->name, name) == 0 &&
+            strcmp(decision->pod->namespace, namespace) == 0)
+            found = decision;
+    }
+    return found;
 }
 
 bool history_find(struct history *history, const char *namespace, const char *name,
                   struct decision *out)
 {
-    AUTO_FREE char *key = xasprintf("%s/%s", namespace, name);
     const struct decision *entry;
 
     pthread_mutex_lock(&history->lock);
-    entry = map_get(history->by_name, key);
+    entry = find_by_name(history, namespace, name);
+    if (entry != NULL)
+        copy_decision(entry, out);
+    pthread_mutex_unlock(&history->lock);
+    return entry != NULL;
+}
+
+bool history_find_by_uid(struct history *history, const char *uid, struct decision *out)
+{
+    const struct decision *entry;
+
+    pthread_mutex_lock(&history->lock);
+    entry = map_get(history->by_uid, uid);
     if (entry != NULL)
         copy_decision(entry, out);
     pthread_mutex_unlock(&history->lock);

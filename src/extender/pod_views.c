@@ -31,7 +31,9 @@ static void gather(struct extender *extender, struct pod *steal_pod, const char 
                    const char *name, struct pod_facts *out)
 {
     *out = (struct pod_facts){.pod = steal_pod};
-    out->has_decision = history_find(extender->history, namespace, name, &out->decision);
+    out->has_decision = steal_pod != NULL
+                            ? history_find_by_uid(extender->history, steal_pod->uid, &out->decision)
+                            : history_find(extender->history, namespace, name, &out->decision);
     if (out->pod == NULL)
         out->pod = cluster_find_pod(extender->cluster, namespace, name);
     if (out->pod == NULL && out->has_decision)

@@ -63,6 +63,10 @@ static void test_history_put__a_namesake_begins_anew(void **state)
     assert_int_equal(found.attempts, 1);
     old = history_find_pod_by_uid(history, "1");
     assert_string_equal(old->uid, "1");
+    decision_clear(&found);
+    assert_true(history_find_by_uid(history, "1", &found));
+    assert_string_equal(found.pod->uid, "1");
+    assert_false(history_find_by_uid(history, "3", &found));
     assert_null(history_find_pod_by_uid(history, "3"));
 }
 

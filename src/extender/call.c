@@ -266,9 +266,32 @@ static const struct node_answer *consider_known(struct extender *extender, struc
 
 /* --- all nodes ------------------------------------------------------------------------------- */
 
+/* What is not recalled. */
+static const struct node_answer *consider_anew(struct extender *extender, struct call *call,
+                                               size_t i)
+{
+    uint32_t position = call->positions[i];
+
+    if (position == NAME_NOWHERE) {
+        if (call->unknown == NULL)
+            call->unknown = own(call, refuse(extender, call, REASON_NODE_UNKNOWN));
+        return call->unknown;
+    }
+    if (snapshot_version(call->snapshot, position) == VERSION_NOT_SHARED)
+        return consider_by_itself(extender, call, i);
+    return consider_known(extender, call, position);
+}
+
+const struct node_answer *call_consider_one(struct extender *extender, struct call *call, size_t i)
+{
+    const struct node_answer *answer;
+
+    kind_recall(call->kind, call->snapshot, &call->positions[i], 1, &answer);
+    return answer != NULL ? answer : consider_anew(extender, call, i);
+}
+
 static void consider_recalling(struct extender *extender, struct call *call)
 {
-    const struct node_answer *unknown = NULL;
     size_t missing =
         kind_recall(call->kind, call->snapshot, call->positions, call->count, call->answers);
 
@@ -276,18 +299,7 @@ static void consider_recalling(struct extender *extender, struct call *call)
         if (call->answers[i] != NULL)
             continue;
         missing--;
-        if (call->positions[i] != NAME_NOWHERE &&
-            snapshot_version(call->snapshot, call->positions[i]) == VERSION_NOT_SHARED) {
-            call->answers[i] = consider_by_itself(extender, call, i);
-            continue;
-        }
-        if (call->positions[i] != NAME_NOWHERE) {
-            call->answers[i] = consider_known(extender, call, call->positions[i]);
-            continue;
-        }
-        if (unknown == NULL)
-            unknown = own(call, refuse(extender, call, REASON_NODE_UNKNOWN));
-        call->answers[i] = unknown;
+        call->answers[i] = consider_anew(extender, call, i);
     }
 }
 

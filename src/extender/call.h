@@ -31,6 +31,7 @@ struct call {
     uint32_t *positions;                /* [count] of the nodes in the snapshot, or NAME_NOWHERE */
     struct kind *kind;                  /* what is remembered of such pods, or NULL */
     const struct node_answer **answers; /* [count] by call_consider(): see considered_of() */
+    const struct node_answer *unknown;  /* for nodes that nobody knows, or NULL: not needed yet */
     struct considered **owned;          /* what no kind remembers */
     size_t owned_count, owned_capacity;
 };
@@ -54,6 +55,9 @@ void call_find_kind(struct extender *extender, struct call *call);
 
 /* Fill call->answers: decide about every node, or recall what was decided. */
 void call_consider(struct extender *extender, struct call *call);
+
+/* The same for one node, of a call that has a kind. */
+const struct node_answer *call_consider_one(struct extender *extender, struct call *call, size_t i);
 
 /* A node asked about, as it is to be ranked. */
 struct called_node {

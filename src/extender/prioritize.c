@@ -48,19 +48,30 @@ static struct ranked_node rank_one(struct extender *extender, const struct call 
     return ranking_judge(ranking, &called, plan);
 }
 
-/* All of them, or those that are not known. */
+/* What came out for a node, or NULL for a pod without devices. */
+static const struct outcome *outcome_of(struct extender *extender, struct call *call, size_t i)
+{
+    const struct node_answer *answer;
+
+    if (!request_wants_devices(&call->pod->request))
+        return NULL;
+    answer = call->answers != NULL ? call->answers[i] : call_consider_one(extender, call, i);
+    return considered_of(answer)->outcome;
+}
+
+/* All of them, or those that are not known: few, when there is a kind. */
 static void rank_unknown(struct extender *extender, struct call *call, struct listing *listing)
 {
     listing->ranking = xmalloc(sizeof *listing->ranking);
     ranking_begin(listing->ranking, extender, call->snapshot, call->pod);
-    if (request_wants_devices(&call->pod->request))
+    if (call->kind == NULL && request_wants_devices(&call->pod->request))
         call_consider(extender, call);
     for (size_t i = 0; i < call->count; i++) {
-        const struct outcome *outcome =
-            call->answers != NULL ? considered_of(call->answers[i])->outcome : NULL;
+        const struct outcome *outcome;
 
         if (listing->known[i])
             continue;
+        outcome = outcome_of(extender, call, i);
         if (outcome == NULL)
             listing->nodes[i] = rank_one(extender, call, listing->ranking, i, NULL);
         else if (outcome->reason == REASON_OK)

@@ -69,7 +69,10 @@ struct likely_names {
     struct name_list list;
     const uint32_t *order; /* [order_count] positions in the list; NULL: all, as they stand there */
     size_t order_count;
-    uint32_t (*find)(const void *ctx, const char *name, size_t length); /* or NAME_NOWHERE */
+    /* Find names[count] of a text; positions receives where each is in the list, or NAME_NOWHERE.
+     */
+    void (*find)(const void *ctx, const char *text, const struct name_at *names, size_t count,
+                 uint32_t *positions);
     const void *ctx;
 };
 

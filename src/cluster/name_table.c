@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIND_TOGETHER 32u
+
 struct name_table {
     unsigned references;
     uint32_t count;
@@ -36,21 +38,27 @@ static uint64_t fold(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint64_t load(const char *bytes, size_t length)
+static inline uint64_t load(const char *bytes)
 {
-    uint64_t word = 0;
+    uint64_t word;
 
-    memcpy(&word, bytes, length);
+    memcpy(&word, bytes, sizeof word);
     return word;
 }
 
 static uint64_t hash_name(const struct hash_key *key, const char *name, size_t length)
 {
-    uint64_t hash = key->word[0] ^ length;
+    uint64_t hash = key->word[0] ^ length, last = 0;
+    size_t at = 0;
 
-    for (; length > sizeof hash; name += sizeof hash, length -= sizeof hash)
-        hash = fold(hash ^ load(name, sizeof hash), key->word[1] | 1);
-    hash = fold(hash ^ load(name, length), key->word[1] | 1);
+    for (; at + sizeof last < length; at += sizeof last)
+        hash = fold(hash ^ load(name + at), key->word[1] | 1);
+    /* The last bytes overlap those before them: no copy of an odd length. */
+    if (length >= sizeof last)
+        last = load(name + length - sizeof last);
+    else
+        memcpy(&last, name, length);
+    hash = fold(hash ^ last, key->word[1] | 1);
     return fold(hash, 0x9e3779b97f4a7c15u);
 }
 
@@ -143,23 +151,54 @@ const char *name_table_name(const struct name_table *table, size_t position)
     return table->text + table->starts[position];
 }
 
-uint32_t name_table_find(const struct name_table *table, const char *name, size_t length)
+/* The position of a name with that hash. */
+static uint32_t find(const struct name_table *table, uint64_t hash, const char *name, size_t length)
 {
-    uint64_t at = hash_name(&table->key, name, length);
-
-    for (; table->slots[at & table->slot_mask] != 0; at++) {
+    for (uint64_t at = hash; table->slots[at & table->slot_mask] != 0; at++) {
         uint32_t position = table->slots[at & table->slot_mask] - 1;
         const struct name_at *place = &table->places[position];
 
-        if (place->length == length && memcmp(table->list + place->start, name, length) == 0)
+        if (place->length == length && is_same_text(table->list + place->start, name, length))
             return position;
     }
     return NAME_NOWHERE;
 }
 
-static uint32_t find(const void *ctx, const char *name, size_t length)
+uint32_t name_table_find(const struct name_table *table, const char *name, size_t length)
 {
-    return name_table_find(ctx, name, length);
+    return find(table, hash_name(&table->key, name, length), name, length);
+}
+
+/*
+ * With tens of thousands of names each step of a search is a cache miss. The steps of several
+ * searches go side by side.
+ */
+static void find_few(const struct name_table *table, const char *text, const struct name_at *names,
+                     size_t count, uint32_t *positions)
+{
+    uint64_t hashes[FIND_TOGETHER];
+
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = hash_name(&table->key, text + names[i].start, names[i].length);
+        __builtin_prefetch(&table->slots[hashes[i] & table->slot_mask]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        positions[i] = table->slots[hashes[i] & table->slot_mask];
+        __builtin_prefetch(&table->places[positions[i] > 0 ? positions[i] - 1 : 0]);
+    }
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(table->list +
+                           table->places[positions[i] > 0 ? positions[i] - 1 : 0].start);
+    for (size_t i = 0; i < count; i++)
+        positions[i] = find(table, hashes[i], text + names[i].start, names[i].length);
+}
+
+static void find_all(const void *ctx, const char *text, const struct name_at *names, size_t count,
+                     uint32_t *positions)
+{
+    for (size_t done = 0; done < count; done += FIND_TOGETHER)
+        find_few(ctx, text, names + done,
+                 count - done < FIND_TOGETHER ? count - done : FIND_TOGETHER, positions + done);
 }
 
 struct likely_names name_table_likely(const struct name_table *table)
@@ -168,6 +207,6 @@ struct likely_names name_table_likely(const struct name_table *table)
                                           .length = table->list_length,
                                           .places = table->places,
                                           .count = table->is_plain ? table->count : 0},
-                                 .find = find,
+                                 .find = find_all,
                                  .ctx = table};
 }

@@ -17,12 +17,16 @@
     3 /* names further on in the likely list that are tried: some nodes may be left out \
        */
 
+#define ASTRAY_MAX 64
+#define BACK_ON_TRACK 4 /* names in the likely order in a row */
+
 /* The list being read. */
 struct list {
     const char *bytes;
     size_t length, at; /* of the body; next byte */
     const struct likely_names *likely;
     size_t expected; /* position in the likely list of the next name */
+    size_t astray;   /* names to take at once when they are not where they are likely */
     size_t turn;     /* in the likely order, of the next name; SIZE_MAX: there is none to follow */
     struct names_skim found;
     size_t capacity;
@@ -78,24 +82,6 @@ static bool take_likely(struct list *list, size_t first)
     return true;
 }
 
-static inline uint64_t differ(const char *a, const char *b)
-{
-    uint64_t x, y;
-
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return x ^ y;
-}
-
-/* Are these bytes the same? Most names, of which some bytes are compared twice, need no call. */
-static inline bool is_same(const char *a, const char *b, size_t length)
-{
-    if (length < 16 || length > 32)
-        return memcmp(a, b, length) == 0;
-    return (differ(a, b) | differ(a + 8, b + 8) | differ(a + length - 16, b + length - 16) |
-            differ(a + length - 8, b + length - 8)) == 0;
-}
-
 /* Take the names that stand here as long as they come in the likely order, from that turn on. */
 static bool take_in_turn(struct list *list, size_t first)
 {
@@ -114,7 +100,7 @@ static bool take_in_turn(struct list *list, size_t first)
         place = likely->list.places[likely->order[turn]];
         if (list->length - at < place.length + strlen("\"\",") ||
             place.length > EXTENDER_NAME_MAX ||
-            !is_same(list->bytes + at, likely->list.text + place.start - 1, place.length + 2))
+            !is_same_text(list->bytes + at, likely->list.text + place.start - 1, place.length + 2))
             break;
         found->names[found->count] = (struct name_at){(uint32_t)at + 1, place.length};
         found->positions[found->count++] = likely->order[turn++];
@@ -125,7 +111,7 @@ static bool take_in_turn(struct list *list, size_t first)
     return turn > first;
 }
 
-/* Take the name that stands here, whatever it is. */
+/* Take the name that stands here, whatever it is; where it is in the likely list is left open. */
 static bool take_any(struct list *list)
 {
     const char *name = list->bytes + list->at + 1;
@@ -135,17 +121,46 @@ static bool take_any(struct list *list)
     if (list->at + span + 2 >= list->length || name[span] != '"' || span > EXTENDER_NAME_MAX)
         return false;
     make_room(list, 1);
-    found->names[found->count] = (struct name_at){(uint32_t)list->at + 1, (uint32_t)span};
-    if (list->likely != NULL) {
-        uint32_t position = list->likely->find(list->likely->ctx, name, span);
-
-        found->positions[found->count] = position;
-        found->jumps += position != NAME_NOWHERE;
-        list->expected = position != NAME_NOWHERE ? position + 1 : list->expected;
-    }
-    found->count++;
+    found->names[found->count++] = (struct name_at){(uint32_t)list->at + 1, (uint32_t)span};
     list->at += span + 2;
     return true;
+}
+
+static void find_positions(struct list *list, size_t first)
+{
+    struct names_skim *found = &list->found;
+
+    list->likely->find(list->likely->ctx, list->bytes, found->names + first, found->count - first,
+                       found->positions + first);
+    for (size_t i = first; i < found->count; i++) {
+        size_t position = found->positions[i];
+
+        if (position == NAME_NOWHERE)
+            continue;
+        found->jumps += position < list->expected || position >= list->expected + NEAR;
+        list->expected = position + 1;
+    }
+}
+
+/*
+ * Take some names that are not where they are likely. The longer that goes on, the more of them at
+ * a time: they are found together.
+ */
+static bool take_astray(struct list *list)
+{
+    size_t first = list->found.count;
+    bool taken = take_any(list);
+
+    for (size_t i = 1; taken && i < list->astray && list->length - list->at > 1 &&
+                       memcmp(list->bytes + list->at, ",\"", 2) == 0;
+         i++) {
+        list->at++;
+        taken = take_any(list);
+    }
+    if (list->likely != NULL)
+        find_positions(list, first);
+    list->astray = list->astray < ASTRAY_MAX ? list->astray * 2 : ASTRAY_MAX;
+    return taken;
 }
 
 /* One who leaves the likely order is taken to go on along the list. */
@@ -158,6 +173,8 @@ static void leave_order(struct list *list)
 
 static bool take_names(struct list *list)
 {
+    size_t before = list->found.count;
+
     for (size_t i = 0; list->turn != SIZE_MAX && i < NEAR; i++) {
         if (take_in_turn(list, list->turn + i))
             return true;
@@ -165,10 +182,13 @@ static bool take_names(struct list *list)
     if (list->turn != SIZE_MAX)
         leave_order(list);
     for (size_t i = 0; list->likely != NULL && i < NEAR; i++) {
-        if (take_likely(list, list->expected + i))
-            return true;
+        if (!take_likely(list, list->expected + i))
+            continue;
+        if (list->found.count - before >= BACK_ON_TRACK)
+            list->astray = 1;
+        return true;
     }
-    return take_any(list);
+    return take_astray(list);
 }
 
 /* Read the names from behind the bracket. return false when the list is not of the one form. */
@@ -194,7 +214,8 @@ static bool read_names(struct list *list)
 size_t names_skim(const char *bytes, size_t length, size_t start, const struct likely_names *likely,
                   struct names_skim *out)
 {
-    struct list list = {.bytes = bytes, .length = length, .at = start + 1, .likely = likely};
+    struct list list = {
+        .bytes = bytes, .length = length, .at = start + 1, .likely = likely, .astray = 1};
 
     list.turn = likely != NULL && likely->order != NULL ? 0 : SIZE_MAX;
     if (length > UINT32_MAX || !read_names(&list)) {

@@ -79,10 +79,8 @@ static void compare(const struct extender_args *whole, const struct extender_arg
     }
 }
 
-static uint32_t find_name(const void *ctx, const char *name, size_t length)
+static uint32_t find_name(const struct name_list *list, const char *name, size_t length)
 {
-    const struct name_list *list = ctx;
-
     for (uint32_t i = 0; i < list->count; i++) {
         if (list->places[i].length == length &&
             memcmp(list->text + list->places[i].start, name, length) == 0)
@@ -91,12 +89,19 @@ static uint32_t find_name(const void *ctx, const char *name, size_t length)
     return NAME_NOWHERE;
 }
 
+static void find_names(const void *ctx, const char *text, const struct name_at *names, size_t count,
+                       uint32_t *positions)
+{
+    for (size_t i = 0; i < count; i++)
+        positions[i] = find_name(ctx, text + names[i].start, names[i].length);
+}
+
 /* Every other name of the body, as a list that is likely. */
 static void skim_with_list(const uint8_t *bytes, size_t size, const struct extender_args *whole)
 {
     struct buf text = buf_with_max(64 << 20);
     struct name_at *places = xcalloc(whole->name_count + 1, sizeof *places);
-    struct likely_names likely = {.find = find_name, .ctx = &likely.list};
+    struct likely_names likely = {.find = find_names, .ctx = &likely.list};
     AUTO(extender_args_clear) struct extender_args args = {0};
 
     for (size_t i = 0; i < whole->name_count; i += 1 + bytes[i % size] % 2) {

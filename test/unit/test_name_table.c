@@ -40,7 +40,34 @@ static void test_name_table_likely__is_the_list_as_json_has_it(void **state)
     assert_memory_equal(likely.list.text, "\"n2\",\"\",\"n1\",", likely.list.length);
     assert_int_equal(likely.list.places[2].start, 9);
     assert_int_equal(likely.list.places[2].length, 2);
-    assert_int_equal(likely.find(likely.ctx, "n1", 2), 2);
+    name_table_unref(table);
+}
+
+static void test_name_table_likely__finds_many_names_at_once(void **state)
+{
+    char text[1000] = "", words[100][8];
+    const char *names[100];
+    struct name_at places[100];
+    uint32_t positions[100];
+    struct name_table *table;
+    struct likely_names likely;
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(words[i], sizeof words[i], "n%u", i);
+        names[i] = words[i];
+    }
+    table = name_table_new(&key, names, 70);
+    likely = name_table_likely(table);
+    for (unsigned i = 0; i < 100; i++) { /* in another order; 30 are not in it */
+        const char *word = words[i * 37 % 100];
+
+        places[i] = (struct name_at){(uint32_t)strlen(text), (uint32_t)strlen(word)};
+        strcat(text, word);
+    }
+    likely.find(likely.ctx, text, places, 100, positions);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(positions[i], i * 37 % 100 < 70 ? i * 37 % 100 : NAME_NOWHERE);
     name_table_unref(table);
 }
 
@@ -96,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_name_table_find__finds_every_name_and_no_other),
         cmocka_unit_test(test_name_table_likely__is_the_list_as_json_has_it),
+        cmocka_unit_test(test_name_table_likely__finds_many_names_at_once),
         cmocka_unit_test(test_name_table_likely__is_empty_where_a_name_needs_an_escape),
         cmocka_unit_test(test_name_table__an_empty_one_finds_nothing),
         cmocka_unit_test(test_name_table__holds_thousands),

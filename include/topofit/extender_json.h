@@ -27,7 +27,8 @@ struct extender_args {
     bool has_pod;
     struct kube_pod pod;
     bool has_names;
-    struct name_at *names; /* in name_base */
+    const struct name_at *names; /* in name_base: own_names, or those of the likely list */
+    struct name_at *own_names;
     size_t name_count, name_capacity;
     uint32_t *positions;   /* [name_count] in the list of likely names; NULL: not looked up */
     size_t jumps;          /* names that were not where they were likely */
@@ -67,7 +68,7 @@ static inline struct name_slice extender_args_name(const struct extender_args *a
 
 /*
  * bytes   borrowed by `out`, which may refer to names in it.
- * likely  names to expect, which are read faster, or NULL.
+ * likely  names to expect, which are read faster, or NULL; borrowed by `out` as well.
  * out     initialised or zeroed; what it held is freed on success. A body of `{}` has nothing.
  * errors  ERR_INVALID for what is not JSON, not an object or of wrong types, with the byte offset;
  *         ERR_LIMIT for more than EXTENDER_NODES_MAX nodes or a longer name.

@@ -61,7 +61,7 @@ struct name_list {
     const char *text; /* "a","b", - each name in quotes and with a comma behind, without escapes */
     size_t length;
     const struct name_at *places; /* [count] */
-    size_t count;
+    size_t count, longest;        /* bytes of the longest name */
 };
 
 /* Names that a question is likely to have, in about this order. */

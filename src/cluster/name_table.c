@@ -24,7 +24,7 @@ struct name_table {
     uint32_t *starts;       /* [count] in text */
     char *list;             /* the names as a name_list has them */
     struct name_at *places; /* [count] in list */
-    size_t list_length;
+    size_t list_length, longest;
     bool is_plain;   /* no name needs an escape */
     uint32_t *slots; /* position + 1 by hash, open addressing; 0 is free */
     uint32_t slot_mask;
@@ -86,6 +86,7 @@ static void add_name(struct name_table *table, size_t i, const char *name, size_
     at[length + 2] = ',';
     table->places[i] = (struct name_at){(uint32_t)table->list_length + 1, (uint32_t)length};
     table->list_length += length + 3;
+    table->longest = length > table->longest ? length : table->longest;
     table->is_plain = table->is_plain && plain_span(name, length) == length;
 }
 
@@ -206,6 +207,7 @@ struct likely_names name_table_likely(const struct name_table *table)
     return (struct likely_names){.list = {.text = table->list,
                                           .length = table->list_length,
                                           .places = table->places,
+                                          .longest = table->longest,
                                           .count = table->is_plain ? table->count : 0},
                                  .find = find_all,
                                  .ctx = table};

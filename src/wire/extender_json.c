@@ -43,7 +43,7 @@ void extender_args_clear(struct extender_args *args)
     drop_nodes(args);
     free(args->nodes);
     free(args->node_bytes);
-    free(args->names);
+    free(args->own_names);
     free(args->positions);
     free(args->name_text);
     kube_pod_clear(&args->pod);
@@ -111,12 +111,13 @@ static size_t skim_names(void *ctx, const char *list, size_t length)
     if (bytes == 0)
         return 0;
     args->has_names = args->names_are_plain = true;
-    args->names = skim.names;
+    args->own_names = skim.names;
+    args->names = skim.names != NULL ? skim.names : reading->likely->list.places;
     args->positions = skim.positions;
     args->name_count = args->name_capacity = skim.count;
     args->jumps = skim.jumps;
-    args->name_base = reading->bytes;
-    args->name_limit = reading->length;
+    args->name_base = reading->bytes + skim.shift;
+    args->name_limit = reading->length - skim.shift;
     return bytes;
 }
 
@@ -141,10 +142,11 @@ static int take_name(void *ctx, const struct json_value *value, struct error *er
     memcpy(name, value->text, value->length);
     name[value->length] = '\0';
     reading->name_used += value->length + 1;
-    args->names =
-        mem_grow(args->names, args->name_count, &args->name_capacity, sizeof *args->names);
-    args->names[args->name_count++] = (struct name_at){.start = (uint32_t)(name - args->name_text),
-                                                       .length = (uint32_t)value->length};
+    args->own_names =
+        mem_grow(args->own_names, args->name_count, &args->name_capacity, sizeof *args->own_names);
+    args->names = args->own_names;
+    args->own_names[args->name_count++] = (struct name_at){
+        .start = (uint32_t)(name - args->name_text), .length = (uint32_t)value->length};
     return 0;
 }
 

@@ -211,6 +211,29 @@ static bool read_names(struct list *list)
     return false;
 }
 
+/* Is the list as a whole the likely one? That is how kube-scheduler asks about all nodes. */
+static bool is_likely_list(const struct list *list)
+{
+    const struct name_list *likely = list->likely != NULL ? &list->likely->list : NULL;
+
+    return likely != NULL && likely->count > 0 && likely->count <= EXTENDER_NODES_MAX &&
+           likely->longest <= EXTENDER_NAME_MAX && likely->length <= list->length - list->at &&
+           list->bytes[list->at + likely->length - 1] == ']' &&
+           memcmp(list->bytes + list->at, likely->text, likely->length - 1) == 0;
+}
+
+static void take_likely_list(struct list *list)
+{
+    struct names_skim *found = &list->found;
+
+    found->shift = list->at;
+    found->count = list->likely->list.count;
+    found->positions = xreallocarray(NULL, found->count, sizeof *found->positions);
+    for (size_t i = 0; i < found->count; i++)
+        found->positions[i] = (uint32_t)i;
+    list->at += list->likely->list.length;
+}
+
 size_t names_skim(const char *bytes, size_t length, size_t start, const struct likely_names *likely,
                   struct names_skim *out)
 {
@@ -218,7 +241,9 @@ size_t names_skim(const char *bytes, size_t length, size_t start, const struct l
         .bytes = bytes, .length = length, .at = start + 1, .likely = likely, .astray = 1};
 
     list.turn = likely != NULL && likely->order != NULL ? 0 : SIZE_MAX;
-    if (length > UINT32_MAX || !read_names(&list)) {
+    if (length <= UINT32_MAX && is_likely_list(&list)) {
+        take_likely_list(&list);
+    } else if (length > UINT32_MAX || !read_names(&list)) {
         free(list.found.names);
         free(list.found.positions);
         return 0;

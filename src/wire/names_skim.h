@@ -11,9 +11,10 @@
 #include "topofit/extender_json.h"
 
 struct names_skim {
-    struct name_at *names;
-    uint32_t *positions; /* [count] in the likely list; NULL without one */
-    size_t count, jumps; /* see extender_args */
+    struct name_at *names; /* NULL: all of the likely list, in order */
+    size_t shift;          /* then: how far on in the body than in the list they stand */
+    uint32_t *positions;   /* [count] in the likely list; NULL without one */
+    size_t count, jumps;   /* see extender_args */
 };
 
 /*

@@ -25,6 +25,7 @@
 #define CONFIG_BYTES_MAX (1u << 20)
 #define CONFIG_KEYS_MAX 128
 
+enum filter_answers { FILTER_ANSWERS_FITTING = 0, FILTER_ANSWERS_BEST };
 enum failed_nodes { FAILED_NODES_AUTO = 0, FAILED_NODES_ALWAYS, FAILED_NODES_NEVER };
 
 /* A list of texts, in the order of the file. */
@@ -44,6 +45,7 @@ struct config {
     uint64_t extender_request_timeout_ms;
     uint64_t extender_bind_timeout_ms;
     enum failed_nodes extender_failed_nodes;
+    enum filter_answers extender_filter_answers;
     char *extender_tls_cert_file; /* files: "" = none */
     char *extender_tls_key_file;
     char *extender_client_ca_file;

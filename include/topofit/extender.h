@@ -96,6 +96,7 @@ struct extender_options {
     struct admit_policy admit; /* its texts outlive every call */
     bool answer_reviews;       /* false: the webhook is switched off */
     bool answer_failed_nodes;  /* curable refusals go to FailedNodes (docs/reference/reasons.md) */
+    bool answers_best; /* filter keeps the best node alone, for who does not ask prioritize */
     enum event_words event_words;
     uint64_t bind_timeout_ms; /* how long a Binding may take before it is unclear */
 };

@@ -11,6 +11,8 @@ static const struct word failed_nodes_words[] = {{"auto", FAILED_NODES_AUTO},
                                                  {"always", FAILED_NODES_ALWAYS},
                                                  {"never", FAILED_NODES_NEVER},
                                                  {0}};
+static const struct word answers_words[] = {
+    {"fitting", FILTER_ANSWERS_FITTING}, {"best", FILTER_ANSWERS_BEST}, {0}};
 static const struct word mode_words[] = {
     {"soft", TOPOLOGY_SOFT}, {"hard", TOPOLOGY_HARD}, {"off", TOPOLOGY_OFF}, {0}};
 static const struct word source_words[] = {
@@ -68,6 +70,8 @@ const struct key config_keys[] = {
      600000, NULL, "how long a Binding may take; keep it below the scheduler's httpTimeout"},
     {"extender.failedNodes", KEY_CHOICE, RELOADED, AT(extender_failed_nodes), "auto", 0, 0,
      failed_nodes_words, "report refusals that eviction could cure as FailedNodes"},
+    {"extender.filterAnswers", KEY_CHOICE, RELOADED, AT(extender_filter_answers), "fitting", 0, 0,
+     answers_words, "best: filter keeps the best node alone, for who does not ask prioritize"},
     {"extender.tlsCertFile", KEY_TEXT, FIXED, AT(extender_tls_cert_file), "", 0, 0, NULL,
      "certificate of the port, then those that signed it (PEM); empty: not encrypted"},
     {"extender.tlsKeyFile", KEY_TEXT, FIXED, AT(extender_tls_key_file), "", 0, 0, NULL,

@@ -195,6 +195,7 @@ static struct extender_options extender_options(const struct config *config, boo
         .admit = config_admit_policy(config),
         .answer_reviews = config->webhook_enabled,
         .answer_failed_nodes = answers_failed_nodes(config, embedded),
+        .answers_best = config->extender_filter_answers == FILTER_ANSWERS_BEST,
         .event_words = config->event_words,
         .bind_timeout_ms = config->extender_bind_timeout_ms,
     };

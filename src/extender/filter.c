@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* filter - which of the nodes asked about can take the pod, and why the others cannot. */
-#include "call.h"
+#include "listing.h"
 #include "pod_events.h"
 #include "topofit/mem.h"
 
@@ -80,6 +80,30 @@ static void consider_all(struct extender *extender, struct call *call, struct ta
     tell(&extender->observer, tally);
 }
 
+/*
+ * Leave the best of the kept nodes alone in the answer: for a kube-scheduler that does not ask
+ * prioritize.
+ */
+static void keep_best(struct extender *extender, struct call *call, struct tally *tally)
+{
+    AUTO(listing_clear) struct listing listing = {0};
+    uint32_t *kept = tally->sorted.positions[NODE_KEPT];
+    size_t count = tally->sorted.counts[NODE_KEPT];
+    uint32_t best;
+
+    if (count == 0)
+        return;
+    listing_make(extender, call, &listing);
+    best = kept[0];
+    for (size_t k = 1; k < count; k++) {
+        if (listing.nodes[kept[k]].score_0_10 > listing.nodes[best].score_0_10)
+            best = kept[k];
+    }
+    tell_fitting(extender, call, &listing, call->count - count);
+    kept[0] = best;
+    tally->sorted.counts[NODE_KEPT] = 1;
+}
+
 /* A pod that asks for no device passes everywhere: it is none of our business. */
 static void keep_all(struct call *call, struct tally *tally)
 {
@@ -113,6 +137,8 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
     else
         consider_all(extender, &call, &tally);
     tally.decision.kept = (unsigned)tally.sorted.counts[NODE_KEPT];
+    if (extender->options.answers_best && request_wants_devices(&call.pod->request))
+        keep_best(extender, &call, &tally);
     if (tally.decision.kept == 0 && call.count > 0)
         tell_unplaced(extender, &tally.decision);
     /* Also of a pod without devices: its bind call may come before the watch shows it. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define NOTE_MAX_BYTES 1024 /* the API server takes no more */
+#define FITTING_TOLD 3      /* nodes that fit, the best ones */
 #define NODES_TOLD 5 /* names of a reason in HAMi's words: a note is no list of the cluster */
 
 static bool is_watched(const struct extender *extender, const struct pod *pod)
@@ -151,6 +152,57 @@ static void tell_bound_as_hami(const struct extender *extender, const struct pod
              .pod = pod, .reason = "BindingSucceed", .action = "Binding", .note = buf_text(&note)});
 }
 
+/* The best nodes, the last one first: 0 is the best. return how many there are. */
+static size_t find_best(const struct call *call, const struct listing *listing,
+                        size_t best[FITTING_TOLD], size_t *fitting)
+{
+    size_t count = 0;
+
+    *fitting = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        size_t at;
+
+        if (listing->nodes[i].score_0_10 == 0)
+            continue;
+        (*fitting)++;
+        at = count;
+        while (at > 0 && listing->nodes[best[at - 1]].score_0_10 < listing->nodes[i].score_0_10)
+            at--;
+        if (at == FITTING_TOLD)
+            continue;
+        count += count < FITTING_TOLD;
+        memmove(&best[at + 1], &best[at], (count - at - 1) * sizeof *best);
+        best[at] = i;
+    }
+    return count;
+}
+
+/* "find fit node(n1), 2 nodes not fit, 7 nodes fit(...,n3:4.00,n2:7.00,n1:10.00)" */
+static void tell_fitting_as_hami(const struct extender *extender, const struct call *call,
+                                 const struct listing *listing, size_t unfit)
+{
+    AUTO(buf_clear) struct buf note = buf_with_max(4096);
+    size_t best[FITTING_TOLD], fitting;
+    size_t count = find_best(call, listing, best, &fitting);
+    struct name_slice name;
+
+    if (count == 0)
+        return;
+    name = extender_args_name(&call->args, best[0]);
+    buf_addf(&note, "find fit node(%.*s), %zu nodes not fit, %zu nodes fit(", (int)name.length,
+             name.text, unfit, fitting);
+    buf_add_text(&note, fitting > count ? "...," : "");
+    while (count-- > 0) {
+        name = extender_args_name(&call->args, best[count]);
+        buf_addf(&note, "%.*s:%d.00%s", (int)name.length, name.text,
+                 (int)listing->nodes[best[count]].score_0_10, count > 0 ? "," : ")");
+    }
+    tell(extender, &(struct pod_event){.pod = call->pod,
+                                       .reason = "FilteringSucceed",
+                                       .action = "Filtering",
+                                       .note = buf_text(&note)});
+}
+
 /* --- what is told ---------------------------------------------------------------------------- */
 
 static bool speaks_hami(const struct extender *extender)
@@ -176,6 +228,13 @@ void tell_bind_failed(const struct extender *extender, const struct pod *pod, co
                                            .reason = "BindingFailed",
                                            .action = "Binding",
                                            .note = why});
+}
+
+void tell_fitting(const struct extender *extender, const struct call *call,
+                  const struct listing *listing, size_t unfit)
+{
+    if (speaks_hami(extender) && is_watched(extender, call->pod))
+        tell_fitting_as_hami(extender, call, listing, unfit);
 }
 
 void tell_unplaced(const struct extender *extender, const struct decision *decision)

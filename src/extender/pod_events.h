@@ -8,6 +8,7 @@
 #ifndef TOPOFIT_POD_EVENTS_H
 #define TOPOFIT_POD_EVENTS_H
 
+#include "listing.h"
 #include "topofit/extender.h"
 #include "topofit/history.h"
 
@@ -16,6 +17,15 @@ void tell_assigned(const struct extender *extender, const struct pod *pod, const
 
 /* The pod is not bound, and why. HAMi's words have an event for it; in ours the scheduler tells. */
 void tell_bind_failed(const struct extender *extender, const struct pod *pod, const char *why);
+
+/*
+ * Nodes fit, and which is best. Told in HAMi's words alone: in ours the Event of the bound pod
+ * tells.
+ *
+ * unfit  how many were refused.
+ */
+void tell_fitting(const struct extender *extender, const struct call *call,
+                  const struct listing *listing, size_t unfit);
 
 /* No node fits: how many nodes were refused for each reason, and which, as far as noted. */
 void tell_unplaced(const struct extender *extender, const struct decision *decision);

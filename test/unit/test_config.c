@@ -454,10 +454,10 @@ static void test_config_reload__takes_over_what_may_change_and_names_the_rest(vo
 /* Another value than the default, whatever the type. */
 static void set_otherwise(struct config *config, const char *key)
 {
-    static const char *const values[] = {"true",  "false", "17",     "30s",    "127.0.0.1:1",
-                                         "hard",  "numa",  "spread", "graded", "reject",
-                                         "debug", "json",  "always", "600ms",  "2",
-                                         "any",   "warn",  "force",  "hami",   "downward-api"};
+    static const char *const values[] = {
+        "true",   "false",  "17",     "30s",   "127.0.0.1:1", "hard",   "numa",
+        "spread", "graded", "reject", "debug", "json",        "always", "600ms",
+        "2",      "any",    "warn",   "force", "hami",        "best",   "downward-api"};
 
     for (size_t i = 0; i < ARRAY_LEN(values); i++) {
         AUTO(buf_clear) struct buf before = buf_with_max(CONFIG_BYTES_MAX);

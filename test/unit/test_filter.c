@@ -60,6 +60,35 @@ static void test_filter__kept_names_come_back_in_the_order_they_were_asked(void 
     expect_kept(harness, "p", "a c b", "a c");
 }
 
+static void test_filter__may_answer_with_the_node_that_prioritize_ranks_first(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "empty", 4, CARD_MIB);
+    api_node(harness, "tight", 1, CARD_MIB);
+    api_node(harness, "small", 1, 1000);
+    api_pod(harness, "p", "gpu 1, mem 4000");
+    ask_prioritize(harness, "p", "empty tight");
+    assert_int_equal(score_of(harness, "tight"), 10);
+    harness->extender.options.answers_best = true;
+    expect_kept(harness, "p", "empty tight small", "tight");
+    expect_kept(harness, "p", "empty small", "empty");
+    expect_kept(harness, "p", "small", "");
+}
+
+static void test_filter__keeps_all_nodes_for_a_pod_without_devices_in_any_case(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "a", 1, CARD_MIB);
+    api_node(harness, "b", 1, CARD_MIB);
+    api_pod(harness, "p", "none");
+    harness->extender.options.answers_best = true;
+    expect_kept(harness, "p", "a b", "a b");
+}
+
 /* --- nodes that come with the question ------------------------------------------------------- */
 
 static void
@@ -263,6 +292,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_filter__curable_refusals_are_unresolvable_unless_switched_on),
         cmocka_unit_test(test_filter__the_record_says_that_eviction_could_cure_it_in_both_cases),
+        cmocka_unit_test(test_filter__may_answer_with_the_node_that_prioritize_ranks_first),
+        cmocka_unit_test(test_filter__keeps_all_nodes_for_a_pod_without_devices_in_any_case),
         cmocka_unit_test(test_filter__kept_names_come_back_in_the_order_they_were_asked),
         cmocka_unit_test(
             test_filter__a_node_sent_that_the_cache_never_saw_is_judged_by_what_it_says),

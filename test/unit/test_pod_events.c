@@ -116,6 +116,44 @@ static void test_events__in_hamis_words_add_up_what_has_the_same_word(void **sta
                 "no available node, 2 nodes do not meet; 2 nodes NodeInsufficientDevice(few,none)");
 }
 
+static void test_events__in_hamis_words_name_the_best_of_the_nodes_that_fit(void **state)
+{
+    struct told told = {0};
+    AUTO(harness_free) struct harness *harness = told_by(EVENT_WORDS_HAMI, &told);
+
+    (void)state;
+    api_node(harness, "a", 1, CARD_MIB);
+    api_node(harness, "b", 1, CARD_MIB, .unhealthy = "0");
+    api_pod(harness, "p", "gpu 1");
+    expect_kept(harness, "p", "a b", "a");
+    assert_int_equal(told.count, 0);
+    ask_prioritize(harness, "p", "a");
+    expect_told(&told, false, "FilteringSucceed",
+                "find fit node(a), 1 nodes not fit, 1 nodes fit(a:10.00)");
+}
+
+static void test_events__in_hamis_words_list_three_of_the_nodes_that_fit(void **state)
+{
+    struct told told = {0};
+    AUTO(harness_free) struct harness *harness = told_by(EVENT_WORDS_HAMI, &told);
+    const char *part;
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        char name[8];
+
+        snprintf(name, sizeof name, "n%u", i);
+        api_node(harness, name, i + 1, CARD_MIB);
+    }
+    api_pod(harness, "p", "gpu 1");
+    harness->extender.options.answers_best = true;
+    ask_filter(harness, "p", "n4 n3 n2 n1 n0");
+    assert_int_equal(told.count, 1);
+    part = "find fit node(n0), 0 nodes not fit, 5 nodes fit(...,";
+    assert_memory_equal(told.note, part, strlen(part));
+    assert_contains(told.note, "n0:10.00)");
+}
+
 static void test_events__of_a_bound_pod_name_its_devices(void **state)
 {
     struct told told = {0};
@@ -173,6 +211,8 @@ int main(void)
         cmocka_unit_test(test_events__in_hamis_words_name_the_nodes_too),
         cmocka_unit_test(test_events__in_hamis_words_name_a_few_nodes_of_many),
         cmocka_unit_test(test_events__in_hamis_words_add_up_what_has_the_same_word),
+        cmocka_unit_test(test_events__in_hamis_words_name_the_best_of_the_nodes_that_fit),
+        cmocka_unit_test(test_events__in_hamis_words_list_three_of_the_nodes_that_fit),
         cmocka_unit_test(test_events__of_a_bound_pod_name_its_devices),
         cmocka_unit_test(test_events__of_a_bound_pod_are_in_hamis_words_where_wanted),
         cmocka_unit_test(test_events__of_a_failed_bind_are_told_in_hamis_words),

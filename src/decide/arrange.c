@@ -75,6 +75,8 @@ static bool is_enough(const struct request *request, const struct ask *ask,
 {
     bool enough = true;
 
+    if (ask->slices > 0)
+        return profile->compute == ask->slices;
     switch (ask->memory_kind) {
     case MEMORY_PROFILE:
         return partition_name_equal(profile->name, ask->profile);

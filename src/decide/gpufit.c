@@ -240,6 +240,8 @@ static enum reason check_device(const struct fit_question *question, unsigned po
         return reason;
     if (device->partitions != NULL)
         return check_divided(request, ask, device);
+    if (ask->slices > 0)
+        return REASON_PARTITIONS;
     if (is_too_small(device, ask_memory_mib(request, ask, device->memory_mib),
                      ask_cores(request, ask, device->cores)))
         return REASON_DEVICE_TOO_SMALL;

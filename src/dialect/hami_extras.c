@@ -105,6 +105,19 @@ static void write_indexes(struct writing *writing)
     each_device(writing, add_index);
 }
 
+static void add_minor(struct writing *writing, const struct device *device,
+                      const struct allocated_device *given)
+{
+    (void)given;
+    comma(writing);
+    buf_add_text(writing->out, device->bus_id);
+}
+
+static void write_minors(struct writing *writing)
+{
+    each_device(writing, add_minor);
+}
+
 static void add_profile(struct writing *writing, const struct device *device,
                         const struct allocated_device *given)
 {
@@ -232,6 +245,45 @@ static void write_ascend_devices(struct writing *writing)
     buf_add_byte(writing->out, ']');
 }
 
+static void add_slices(struct writing *writing, const struct device *device,
+                       const struct allocated_device *given)
+{
+    (void)device;
+    if (writing->written == 0)
+        buf_addf(writing->out, "%u", given->partition.use.compute);
+}
+
+static void write_slices(struct writing *writing)
+{
+    each_device(writing, add_slices);
+}
+
+/* A container has one partition; its profile's number is its place in the table. */
+static void add_slice_container(struct writing *writing, const struct device *device,
+                                const struct allocated_device *given)
+{
+    int profile = device->partitions != NULL
+                      ? partition_find(device->partitions, given->partition.profile)
+                      : -1;
+
+    if (profile < 0)
+        return;
+    buf_add_byte(writing->out, writing->out->length > 0 ? ',' : '{');
+    buf_add_json_string(writing->out, writing->container->name);
+    buf_addf(writing->out, ":{\"allocated\":false,\"request\":%u,\"profileID\":\"%d\"",
+             given->partition.use.compute, profile);
+    buf_add_text(writing->out, ",\"profileName\":");
+    buf_add_json_string(writing->out, given->partition.profile);
+    buf_add_byte(writing->out, '}');
+}
+
+static void write_slice_containers(struct writing *writing)
+{
+    each_device(writing, add_slice_container);
+    if (writing->out->length > 0)
+        buf_add_byte(writing->out, '}');
+}
+
 static void write_mig_allocations(struct writing *writing)
 {
     hami_reservations_write(writing->placement, writing->class, writing->out);
@@ -249,6 +301,9 @@ bool hami_extra_value(const struct dialect_placement *placement, const struct de
         [HAMI_VALUE_FALSE] = write_false,
         [HAMI_VALUE_IDS] = write_ids,
         [HAMI_VALUE_INDEXES] = write_indexes,
+        [HAMI_VALUE_MINORS] = write_minors,
+        [HAMI_VALUE_SLICES] = write_slices,
+        [HAMI_VALUE_SLICE_CONTAINERS] = write_slice_containers,
         [HAMI_VALUE_CORES_RESOURCE] = write_cores_resource,
         [HAMI_VALUE_CORE_INDEXES] = write_core_indexes,
         [HAMI_VALUE_DSMLU_PROFILE] = write_dsmlu_profile,

@@ -2,6 +2,7 @@
 /* hami_vendor_forms - register annotations that vendors' plugins write in forms of their own. */
 #include "hami_node.h"
 
+#include "hami_partitions.h"
 #include "topofit/mem.h"
 
 #include <jansson.h>
@@ -86,34 +87,14 @@ bool hami_read_metax(const struct hami_reading *reading, const char *text)
 
 /* --- Enflame --------------------------------------------------------------------------------- */
 
-#define GCU_MEMORY_MIB 1024 /* of a GB in the names of its profiles */
-
-/* The most memory that a profile has, from its name: "6g.40gb". 0 when there is none. */
-static long long largest_profile_mib(const json_t *profiles)
-{
-    long long most = 0;
-    const char *name;
-    const json_t *value;
-
-    json_object_foreach((json_t *)(uintptr_t)profiles, name, value)
-    {
-        const char *dot = strchr(name, '.');
-        long gb = dot != NULL ? strtol(dot + 1, NULL, 10) : 0;
-
-        if (gb > 0 && gb <= AMOUNT_MAX && gb * GCU_MEMORY_MIB > most)
-            most = gb * GCU_MEMORY_MIB;
-    }
-    return most;
-}
-
-/* Numbers come as texts here: "0". */
+/* Numbers come as texts or as numbers here: "0", 6. */
 static bool read_digits(const json_t *json, const char *key, long long *out)
 {
-    const char *text = NULL;
+    const char *text = "";
     char *end;
 
     if (hami_json_number(json, key, 0, AMOUNT_MAX, -1, out))
-        return true;
+        return *out >= 0;
     if (!hami_json_text(json, key, &text) || text[0] == '\0' || strlen(text) > 5 ||
         strspn(text, "0123456789") != strlen(text))
         return false;
@@ -121,36 +102,109 @@ static bool read_digits(const json_t *json, const char *key, long long *out)
     return *out <= AMOUNT_MAX;
 }
 
-static void read_enflame_entry(const struct hami_reading *reading, size_t entry, const json_t *json,
-                               long long memory_mib)
+/*
+ * The profiles "3g.20gb": "1" of a node, each in the place of its number. A partition may be
+ * anywhere on the device: only how many slices all have together counts, so each takes one place
+ * and its slices as compute.
+ */
+static const char *read_drs_profiles(const json_t *profiles, struct partition_profile *out,
+                                     unsigned *count)
+{
+    const char *name;
+    const json_t *value;
+
+    *count = 0;
+    if (!json_is_object(profiles) || json_object_size(profiles) == 0 ||
+        json_object_size(profiles) > PARTITION_PROFILES_MAX)
+        return "\"profiles\" must be an object of 1 to 16";
+    memset(out, 0, PARTITION_PROFILES_MAX * sizeof *out);
+    json_object_foreach((json_t *)(uintptr_t)profiles, name, value)
+    {
+        long long number = 0;
+        unsigned size = partition_name_compute(name);
+
+        if (!read_digits(profiles, name, &number) || (size_t)number >= json_object_size(profiles) ||
+            out[number].compute != 0)
+            return "\"profiles\" must be numbered from 0";
+        if (size == 0 || size > PARTITION_SLICES_MAX || partition_name_mib(name) == 0 ||
+            strlen(name) >= sizeof out->name)
+            return "\"profiles\" must have names like 3g.20gb";
+        out[number] = (struct partition_profile){
+            .memory_mib = partition_name_mib(name), .width = 1, .compute = (uint8_t)size};
+        memcpy(out[number].name, name, strlen(name));
+    }
+    *count = (unsigned)json_object_size(profiles);
+    return NULL;
+}
+
+/* One device: so many slices, cut by the profiles of the node. */
+static struct partition_table *drs_table(struct partition_profile *profiles, unsigned count,
+                                         unsigned capacity, const char **out_fault)
+{
+    unsigned most = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        most = profiles[i].compute > most ? profiles[i].compute : most;
+    for (unsigned i = 0; i < count; i++) {
+        profiles[i].cores = (uint16_t)((profiles[i].compute * 100u + most - 1) / most);
+        profiles[i].starts = (uint16_t)((1u << capacity) - 1);
+    }
+    *out_fault = "\"capacity\" must be 1 to 15 slices";
+    return capacity >= 1 && capacity < PARTITION_SLICES_MAX
+               ? partition_table_of_profiles(profiles, count, out_fault)
+               : NULL;
+}
+
+static uint64_t most_memory(const struct partition_table *table)
+{
+    return table->profiles[table->shapes[0]].memory_mib;
+}
+
+static void read_drs_device(const struct hami_reading *reading, size_t entry, const json_t *json,
+                            struct partition_profile *profiles, unsigned count)
 {
     struct hami_device found = {.type = reading->class->hami.word,
-                                .mode = "",
+                                .mode = HAMI_MODE_DIVIDED,
                                 .cores = 100,
-                                .memory_mib = memory_mib,
                                 .numa = NUMA_UNKNOWN,
                                 .healthy = true};
+    AUTO(partition_table_unref_pointer) struct partition_table *table = NULL;
+    const char *fault = "\"index\", \"minor\" and \"capacity\" must be whole numbers";
     AUTO_FREE char *id = NULL;
+    long long minor = 0;
+    struct device *device;
 
-    if (!json_is_object(json) || !read_digits(json, "index", &found.index) || found.index < 0 ||
-        !hami_json_number(json, "capacity", 0, AMOUNT_MAX, 0, &found.slots)) {
-        hami_note(reading, entry, "\"index\" and \"capacity\" must be whole numbers");
+    if (json_is_object(json) && read_digits(json, "index", &found.index) &&
+        read_digits(json, "minor", &minor) && read_digits(json, "capacity", &found.slots))
+        table = drs_table(profiles, count, (unsigned)found.slots, &fault);
+    if (table == NULL) {
+        hami_note(reading, entry, fault);
         return;
     }
     found.id = id = xasprintf("%s-enflame-%lld", reading->node->name, found.index);
-    hami_add_device(reading, entry, &found);
+    found.partitions = table;
+    found.memory_mib = (long long)most_memory(table);
+    device = hami_add_device(reading, entry, &found);
+    if (device == NULL)
+        return;
+    free(device->bus_id);
+    device->bus_id = xasprintf("%lld", minor); /* as which its driver knows it */
 }
 
 bool hami_read_enflame(const struct hami_reading *reading, const char *text)
 {
     json_auto_t *root = hami_json_read(reading, text);
     const json_t *list = list_of(reading, hami_json_get(root, "devices")), *json;
-    long long memory_mib = largest_profile_mib(hami_json_get(root, "profiles"));
+    struct partition_profile profiles[PARTITION_PROFILES_MAX];
+    unsigned count = 0;
+    const char *wrong = read_drs_profiles(hami_json_get(root, "profiles"), profiles, &count);
     size_t i;
 
-    json_array_foreach(list, i, json) read_enflame_entry(reading, i, json, memory_mib);
-    if (root != NULL && list == NULL)
-        node_note_problem(reading->node, "%s: \"devices\" is expected",
-                          reading->class->hami.register_key);
-    return list != NULL;
+    if (root != NULL && (list == NULL || wrong != NULL))
+        node_note_problem(reading->node, "%s: %s", reading->class->hami.register_key,
+                          wrong != NULL ? wrong : "\"devices\" is expected");
+    if (list == NULL || wrong != NULL)
+        return false;
+    json_array_foreach(list, i, json) read_drs_device(reading, i, json, profiles, count);
+    return true;
 }

@@ -362,6 +362,201 @@ static void test_f49__a_cordon_is_for_cards_of_every_vendor(void **state)
     expect_refused(harness, "b", "n1");
 }
 
+/* --- Enflame: exact slices of one card ------------------------------------------------------- */
+
+#define DRS \
+    "{\"devices\":[{\"index\":\"0\",\"minor\":\"4\",\"capacity\":6}]," \
+    "\"profiles\":{\"1g.6gb\":\"0\",\"3g.20gb\":\"1\",\"6g.40gb\":\"2\"}}"
+
+static void test_drs__slices_are_exact_and_never_more_than_a_card_has(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    annotate_node(harness, "n1", "enflame.com/gcu-drs-capacity", DRS);
+    api_pod(harness, "three", "enflame.com/drs-gcu 3");
+    api_pod(harness, "one", "enflame.com/drs-gcu 1");
+    api_pod(harness, "by-memory", "enflame.com/gcu-memory 5");
+    api_pod(harness, "more", "enflame.com/drs-gcu 3");
+    api_pod(harness, "two", "enflame.com/drs-gcu 2");
+    place(harness, "three", "n1");
+    place(harness, "one", "n1");
+    place(harness, "by-memory", "n1");
+    expect_refused(harness, "more", "n1");
+    expect_refused(harness, "two", "n1"); /* there is no such profile */
+    assert_string_equal(annotation_of(harness, "three", "assigned-containers"),
+                        "{\"c0\":{\"allocated\":false,\"request\":3,\"profileID\":\"1\","
+                        "\"profileName\":\"3g.20gb\"}}");
+    assert_string_equal(annotation_of(harness, "three", "enflame.com/gcu-request-size"), "3");
+    assert_string_equal(annotation_of(harness, "three", "enflame.com/gcu-assigned-minor"), "4");
+    assert_string_equal(annotation_of(harness, "by-memory", "enflame.com/gcu-request-size"), "1");
+    api_delete_pod(harness, "three");
+    place(harness, "more", "n1");
+}
+
+static void test_drs__a_card_that_is_not_divided_has_no_slices(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 1, 40960, .class = "enflame-drs");
+    api_pod(harness, "p", "enflame.com/drs-gcu 3");
+    expect_refused(harness, "p", "n1");
+}
+
+/* --- F47: partitions ------------------------------------------------------------------------- */
+
+#define PROFILE(name, mib, slices, places) \
+    "{\"name\":\"" name "\",\"memoryMB\":" #mib ",\"core\":14,\"sliceCount\":" #slices \
+    ",\"placements\":[" places "]}"
+#define PLACE(start, size) "{\"start\":" #start ",\"size\":" #size "}"
+#define MIG_DEVICE \
+    "[{\"id\":\"GPU-m\",\"index\":0,\"count\":7,\"devmem\":40960,\"devcore\":100," \
+    "\"type\":\"NVIDIA-NVIDIA " \
+    "A100-PCIE-40GB\",\"mode\":\"mig\",\"health\":true,\"migProfiles\":[" PROFILE( \
+        "1g.5gb", 5120, 1, \
+        PLACE(0, 1) "," PLACE(1, 1) "," PLACE(2, 1) "," PLACE(3, 1) "," PLACE(4, 1) "," PLACE( \
+            5, \
+            1) "," PLACE(6, \
+                         1)) "," PROFILE("2g.10gb", 10240, 2, \
+                                         PLACE(0, 2) "," PLACE(2, 2) "," PLACE( \
+                                             4, \
+                                             2)) "," PROFILE("4g.20gb", 20480, 4, \
+                                                             PLACE(0, \
+                                                                   4)) "," PROFILE("7g.40gb", \
+                                                                                   40960, 7, \
+                                                                                   PLACE(0, \
+                                                                                         8)) "]}]"
+
+static void
+test_f47__partitions_leave_room_for_large_ones_and_are_told_with_their_place(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    annotate_node(harness, "n1", NVIDIA_REGISTER, MIG_DEVICE);
+    api_pod(harness, "small", "gpu 1, mem 5000");
+    api_pod(harness, "middle", "gpu 1, mem 10000");
+    api_pod(harness, "large", "gpu 1, mem 20000");
+    api_pod(harness, "whole", "gpu 1, mem 40000");
+    place(harness, "small", "n1");
+    assert_contains(annotation_of(harness, "small", "hami.io/vgpu-mig-allocations"),
+                    "\"profile\":\"1g.5gb\",\"placement\":{\"start\":6,\"size\":1}");
+    assert_string_equal(annotation_of(harness, "small", NVIDIA_ALLOCATED),
+                        "GPU-m,NVIDIA,5120,14:;");
+    expect_refused(harness, "whole", "n1");
+    place(harness, "middle", "n1");
+    place(harness, "large", "n1");
+    api_delete_pod(harness, "small");
+    api_delete_pod(harness, "middle");
+    api_delete_pod(harness, "large");
+    expect_kept(harness, "whole", "n1", "n1");
+}
+
+static void test_f47__a_layout_in_use_is_kept_where_the_plugin_has_no_other(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n3", 0, 0);
+    annotate_node(harness, "n3", NVIDIA_REGISTER,
+                  "GPU-m,7,40960,100,NVIDIA-NVIDIA A100-PCIE-40GB,0,true,0,mig:");
+    api_pod(harness, "a", "gpu 1, mem 5000", .node = "n3",
+            .annotations = {"hami.io/vgpu-node", "n3", NVIDIA_ALLOCATED,
+                            "GPU-m[0-0],NVIDIA,5120,14:;"});
+    api_pod(harness, "b", "gpu 1, mem 5000", .node = "n3",
+            .annotations = {"hami.io/vgpu-node", "n3", NVIDIA_ALLOCATED,
+                            "GPU-m[0-1],NVIDIA,5120,14:;"});
+    api_pod(harness, "two", "gpu 1, mem 10000");
+    expect_refused(harness, "two", "n3");
+    api_pod(harness, "one", "gpu 1, mem 5000");
+    place(harness, "one", "n3");
+    assert_contains(annotation_of(harness, "one", NVIDIA_ALLOCATED), "GPU-m[0-");
+    assert_null(annotation_of(harness, "one", "hami.io/vgpu-mig-allocations"));
+    api_delete_pod(harness, "a");
+    api_delete_pod(harness, "b");
+    api_delete_pod(harness, "one");
+    place(harness, "two", "n3");
+    assert_contains(annotation_of(harness, "two", NVIDIA_ALLOCATED), "GPU-m[1-");
+}
+
+static void test_f47__the_mode_that_a_pod_wants_counts(void **state)
+{
+    static const uint64_t size[] = {40960};
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    annotate_node(harness, "n1", NVIDIA_REGISTER, MIG_DEVICE);
+    nvidia_node(harness, "n2", "NVIDIA-NVIDIA A100-PCIE-40GB", size, 1);
+    api_pod(harness, "mig", "gpu 1, mem 5000", .annotations = {"nvidia.com/vgpu-mode", "mig"});
+    api_pod(harness, "core", "gpu 1, mem 5000",
+            .annotations = {"nvidia.com/vgpu-mode", "hami-core"});
+    api_pod(harness, "any", "gpu 1, mem 5000");
+    expect_kept(harness, "mig", "n1 n2", "n1");
+    expect_kept(harness, "core", "n1 n2", "n2");
+    expect_kept(harness, "any", "n1 n2", "n1 n2");
+}
+
+/* --- F19, F22: sets and services of vendors -------------------------------------------------- */
+
+static void test_f19__neuron_devices_are_next_to_each_other(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    json_object_set_new(json_object_get(api_node_json(harness, "n1"), "metadata"), "labels",
+                        json_pack("{s:s}", "node.kubernetes.io/instance-type", "inf2.48xlarge"));
+    set_allocatable(harness, "n1", "aws.amazon.com/neuroncore", "24");
+    set_allocatable(harness, "n1", "aws.amazon.com/neuron", "12");
+    for (unsigned i = 0; i < 12; i++) {
+        static const char free_devices[] = "0 2 4 5 9 ";
+        AUTO_FREE char *name = xasprintf("busy-%u", i);
+        AUTO_FREE char *word = xasprintf("%u ", i);
+        AUTO_FREE char *list = xasprintf("n1-AWSNeuron-%u,AWSNeuron,0,3:;", i);
+
+        if (strstr(free_devices, word) != NULL && i != 1)
+            continue;
+        api_pod(harness, name, "aws.amazon.com/neuron 1", .node = "n1",
+                .annotations = {"hami.io/vgpu-node", "n1", "hami.io/aws-neuron-devices-allocated",
+                                list});
+    }
+    api_pod(harness, "three", "aws.amazon.com/neuron 3");
+    expect_refused(harness, "three", "n1");
+    api_pod(harness, "two", "aws.amazon.com/neuron 2");
+    place(harness, "two", "n1");
+    assert_string_equal(annotation_of(harness, "two", "AWS_NEURON_IDS"), "4,5");
+}
+
+static void test_f22__service_classes_do_not_mix_on_a_card(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    const char *key = "metax-tech.com/sgpu-qos-policy";
+    const char *wants = "metax-tech.com/sgpu 1, metax-tech.com/vmemory 4, metax-tech.com/vcore 10";
+
+    (void)state;
+    api_node(harness, "m6", 0, 0);
+    annotate_node(harness, "m6", "metax-tech.com/node-gpu-devices",
+                  "[{\"uuid\":\"GPU-0\",\"totalDevCount\":16,\"totalCompute\":100,"
+                  "\"totalVRam\":65536,\"healthy\":true},"
+                  "{\"uuid\":\"GPU-1\",\"totalDevCount\":16,\"totalCompute\":100,"
+                  "\"totalVRam\":65536,\"healthy\":true}]");
+    api_pod(harness, "tenant", wants, .node = "m6",
+            .annotations = {"hami.io/vgpu-node", "m6", "hami.io/metax-sgpu-devices-allocated",
+                            "GPU-0,Metax-SGPU,4096,10:;", key, "best-effort"});
+    api_pod(harness, "b", wants, .annotations = {key, "burst-share"});
+    api_pod(harness, "c", wants, .annotations = {key, "best-effort"});
+    api_pod(harness, "fixed", wants, .annotations = {key, "fixed-share"});
+    place(harness, "b", "m6");
+    assert_int_equal(device_of(harness, "b"), 1);
+    place(harness, "c", "m6");
+    assert_int_equal(device_of(harness, "c"), 0);
+    expect_refused(harness, "fixed", "m6");
+}
+
 /* --- records of HAMi's scheduler ------------------------------------------------------------- */
 
 static void test_records__one_that_cannot_be_read_takes_devices_until_it_is_gone(void **state)
@@ -445,6 +640,14 @@ int main(void)
         cmocka_unit_test(test_f49__an_unhealthy_card_keeps_its_pod_and_takes_no_other),
         cmocka_unit_test(test_f49__a_plugin_that_is_gone_takes_no_pods_and_loses_none),
         cmocka_unit_test(test_f49__a_cordon_is_for_cards_of_every_vendor),
+        cmocka_unit_test(test_drs__a_card_that_is_not_divided_has_no_slices),
+        cmocka_unit_test(test_drs__slices_are_exact_and_never_more_than_a_card_has),
+        cmocka_unit_test(
+            test_f47__partitions_leave_room_for_large_ones_and_are_told_with_their_place),
+        cmocka_unit_test(test_f47__a_layout_in_use_is_kept_where_the_plugin_has_no_other),
+        cmocka_unit_test(test_f47__the_mode_that_a_pod_wants_counts),
+        cmocka_unit_test(test_f19__neuron_devices_are_next_to_each_other),
+        cmocka_unit_test(test_f22__service_classes_do_not_mix_on_a_card),
         cmocka_unit_test(test_records__one_that_cannot_be_read_takes_devices_until_it_is_gone),
         cmocka_unit_test(test_records__what_is_filtered_and_not_bound_holds_nothing),
         cmocka_unit_test(test_binding__has_both_records_and_the_node),

@@ -13,8 +13,8 @@ int extender_args_read_whole(const char *bytes, size_t length, struct extender_a
                              struct error *err);
 
 /*
- * The names are skimmed, and the rest is read as plain JSON. return false when the body is not of the
- * form for that, or not right: then the other way tells, and `out` is as it was.
+ * The names are skimmed, and the rest is read as plain JSON. return false when the body is not of
+ * the form for that, or not right: then the other way tells, and `out` is as it was.
  */
 bool extender_args_read_skimming(const char *bytes, size_t length,
                                  const struct likely_names *likely, struct extender_args *out);

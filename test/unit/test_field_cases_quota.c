@@ -189,10 +189,10 @@ static void test_quota__of_unequal_devices_a_set_that_keeps_it_is_found(void **s
         const char *limit, *wants;
         device_mask set;
     } cases[] = {
-        {GPUMEM " 16000", "gpu 1", 0x0a},        /* one of the small ones */
-        {GPUMEM " 32000", "gpu 2", 0x0a},        /* both of them */
-        {GPUMEM " 40000", "gpu 2", 0x1a},        /* a small one and one a little larger */
-        {GPUMEM " 56000", "gpu 3", 0x1a},        /* all three of these */
+        {GPUMEM " 16000", "gpu 1", 0x0a},         /* one of the small ones */
+        {GPUMEM " 32000", "gpu 2", 0x0a},         /* both of them */
+        {GPUMEM " 40000", "gpu 2", 0x1a},         /* a small one and one a little larger */
+        {GPUMEM " 56000", "gpu 3", 0x1a},         /* all three of these */
         {GPUMEM " 20000", "gpu 2, pct 50", 0x1a}, /* the same, by halves */
         {GPUMEM " 32000", "gpu 1; gpu 1", 0x0a},  /* container by container */
         {GPUMEM " 32000", "gpu 1, pct 50; gpu 1, pct 50; gpu 1", 0x0a},

@@ -96,11 +96,27 @@ static void find_names(const void *ctx, const char *text, const struct name_at *
         positions[i] = find_name(ctx, text + names[i].start, names[i].length);
 }
 
-/* Every other name of the body, as a list that is likely. */
+/* Some order of the list, with positions that are none. */
+static uint32_t *some_order(const uint8_t *bytes, size_t size, size_t count)
+{
+    uint32_t *order = xcalloc(count + 1, sizeof *order);
+
+    for (size_t i = 0; i < count; i++) {
+        uint8_t chance = bytes[(i + size / 2) % size];
+
+        order[i] = chance % 8 == 0   ? NAME_NOWHERE
+                   : chance % 2 == 0 ? (uint32_t)i
+                                     : (uint32_t)(count - 1 - i);
+    }
+    return order;
+}
+
+/* Every other name of the body, as a list that is likely; followed in some order, or along it. */
 static void skim_with_list(const uint8_t *bytes, size_t size, const struct extender_args *whole)
 {
     struct buf text = buf_with_max(64 << 20);
     struct name_at *places = xcalloc(whole->name_count + 1, sizeof *places);
+    uint32_t *order = NULL;
     struct likely_names likely = {.find = find_names, .ctx = &likely.list};
     AUTO(extender_args_clear) struct extender_args args = {0};
 
@@ -116,6 +132,10 @@ static void skim_with_list(const uint8_t *bytes, size_t size, const struct exten
     likely.list.text = buf_text(&text);
     likely.list.length = text.length;
     likely.list.places = places;
+    if (size % 2 == 0)
+        order = some_order(bytes, size, likely.list.count);
+    likely.order = order;
+    likely.order_count = likely.order != NULL ? likely.list.count : 0;
     assert(extender_args_read_skimming((const char *)bytes, size, &likely, &args));
     compare(whole, &args);
     for (size_t i = 0; i < args.name_count; i++) {
@@ -130,6 +150,7 @@ static void skim_with_list(const uint8_t *bytes, size_t size, const struct exten
                (find_name(&likely.list, name.text, name.length) == NAME_NOWHERE));
     }
     buf_clear(&text);
+    free(order);
     free(places);
 }
 

@@ -7,7 +7,8 @@
 #ifndef TOPOFIT_ISOLATION_MODE_H
 #define TOPOFIT_ISOLATION_MODE_H
 
-enum isolation_mode {
+/* One byte: each device and each line of a record has one. */
+enum __attribute__((packed)) isolation_mode {
     ISOLATION_NONE = 0,    /* nobody on the device, or nothing asked */
     ISOLATION_SOFT,        /* fractions, held by a limiter library */
     ISOLATION_HARD,        /* fractions, held by hard limits */

@@ -25,18 +25,18 @@
 #define ZONE_UNKNOWN (-1)
 
 struct device {
-    char *id; /* UUID as the node reports it */
-    unsigned index;
+    char *id;                         /* UUID as the node reports it */
     const struct device_class *class; /* borrowed from the class table */
     struct text *product;             /* shared; "" when the node gives none */
     char *bus_id;                     /* "" when the node gives none */
     uint64_t memory_mib;
-    uint16_t cores; /* core units, usually 100 */
-    uint16_t slots; /* tenants that may share the device */
+    struct partition_table *partitions; /* it is divided, one reference; NULL when it is not */
+    unsigned index;
     int numa;       /* NUMA_UNKNOWN when the node gives none */
     int zone;       /* of the vendor's links or network; ZONE_UNKNOWN when the node gives none */
-    struct partition_table *partitions; /* it is divided, one reference; NULL when it is not */
-    enum service service;               /* that it is set to, as the node reports it */
+    uint16_t cores; /* core units, usually 100 */
+    uint16_t slots; /* tenants that may share the device */
+    enum service service; /* that it is set to, as the node reports it */
     bool healthy;
     bool cordoned; /* an administrator takes no new pods on it */
 };

@@ -21,7 +21,7 @@
 
 #include "topofit/device_class.h"
 
-#define PARTITION_NAME_MAX 32     /* bytes of a profile's name, with its end */
+#define PARTITION_NAME_MAX 24     /* bytes of a profile's name, with its end */
 #define PARTITION_PROFILES_MAX 16 /* profiles of one device */
 #define PARTITION_SLICES_MAX 16   /* memory slices of one device, or places of its geometry */
 #define PARTITION_LIMITS_MAX 16   /* sum of `max` over all profiles that have one */

@@ -48,7 +48,7 @@ struct container_request {
     enum container_kind kind;
 };
 
-enum memory_kind {
+enum __attribute__((packed)) memory_kind {
     MEMORY_WHOLE = 0, /* all memory of the device: no amount was given */
     MEMORY_MIB,
     MEMORY_PERCENT, /* of the device's own memory, rounded up to a MiB */
@@ -58,15 +58,15 @@ enum memory_kind {
 
 /* What one container wants of one class. */
 struct ask {
-    unsigned container;               /* position in request.containers */
     const struct device_class *class; /* borrowed */
+    unsigned container;               /* position in request.containers */
     unsigned count;                   /* devices, at least 1 */
-    enum memory_kind memory_kind;
     uint64_t memory; /* MiB or percent of each device, at least 1; for MEMORY_PROFILE the MiB that
                       * the profile's name tells, for counting; else unused */
     uint16_t cores;  /* core units of each device, or percent of its own; 0 = no promise */
     uint16_t slices; /* exactly so many slices of a device that is cut into them; 0 = not asked */
-    bool by_cores;   /* the resource of cores was asked for, also where whole devices follow */
+    enum memory_kind memory_kind;
+    bool by_cores;      /* the resource of cores was asked for, also where whole devices follow */
     bool cores_percent; /* what `cores` are: only a device knows how many units that is */
     char profile[PARTITION_NAME_MAX]; /* MEMORY_PROFILE: one partition of it, so count is 1 */
 };
@@ -87,13 +87,13 @@ struct request {
     struct ask *asks; /* in container order */
     size_t ask_count;
     struct topology_demand topology;
-    bool has_packing; /* stated; else the configuration's counts */
     enum packing_policy packing;
-    enum isolation_mode isolation;                 /* ISOLATION_NONE = not stated */
+    bool has_packing;              /* packing is stated; else the configuration's counts */
+    enum isolation_mode isolation; /* ISOLATION_NONE = not stated */
+    enum service service;          /* for devices whose class matches services */
+    enum application application;  /* the same */
     struct word_list use_devices, avoid_devices;   /* device ids; an empty list says nothing */
     struct word_list use_products, avoid_products; /* words of product names; the same */
-    enum service service;                          /* for devices whose class matches services */
-    enum application application;                  /* the same */
     struct class_selections selections;            /* besides, of single classes */
     bool has_device_order, devices_spread;         /* stated: idle devices first, or used ones */
     bool wants_idle;                               /* devices that no other pod is on */

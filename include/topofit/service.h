@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How compute is shared out. */
-enum service {
+/* How compute is shared out. One byte, as the next: each line of a record has both. */
+enum __attribute__((packed)) service {
     SERVICE_ANY = 0, /* nothing was stated */
     SERVICE_BEST_EFFORT,
     SERVICE_FIXED_SHARE,
@@ -20,7 +20,7 @@ enum service {
 };
 
 /* Whether people wait for the answers. */
-enum application {
+enum __attribute__((packed)) application {
     APPLICATION_ANY = 0, /* nothing was stated */
     APPLICATION_ONLINE,
     APPLICATION_OFFLINE,

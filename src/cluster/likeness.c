@@ -29,8 +29,8 @@ struct facts {
 _Static_assert(offsetof(struct facts, devices) == 32, "facts of a node have padding");
 
 /* Who adds something there has to say here whether nodes that differ in it are alike. */
-_Static_assert(sizeof(struct device) == 80, "a device has something new");
-_Static_assert(sizeof(struct device_use) == 40, "the use of a device has something new");
+_Static_assert(sizeof(struct device) == 72, "a device has something new");
+_Static_assert(sizeof(struct device_use) == 32, "the use of a device has something new");
 
 static uint64_t text_fact(const struct hash_key *key, const char *text)
 {

@@ -28,7 +28,7 @@ struct device {
     char *id;                         /* UUID as the node reports it */
     const struct device_class *class; /* borrowed from the class table */
     struct text *product;             /* shared; "" when the node gives none */
-    char *bus_id;                     /* "" when the node gives none */
+    struct text *bus_id;              /* shared; "" when the node gives none */
     uint64_t memory_mib;
     struct partition_table *partitions; /* it is divided, one reference; NULL when it is not */
     unsigned index;

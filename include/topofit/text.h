@@ -23,6 +23,9 @@ struct text *text_new(const char *chars);
 struct text *text_ref(struct text *text);
 void text_unref(struct text *text);
 
+/* Put a new text in the place of one. */
+void text_replace(struct text **place, const char *chars);
+
 /* Equal without regard to ASCII case. */
 bool text_equal_nocase(const char *a, const char *b);
 

@@ -115,8 +115,10 @@ void intern_node(struct intern *intern, struct node *node)
         share_text(intern, &node->labels->items[i].key);
         share_text(intern, &node->labels->items[i].value);
     }
-    for (unsigned i = 0; i < node->device_count; i++)
+    for (unsigned i = 0; i < node->device_count; i++) {
         share_text(intern, &node->devices[i].product);
+        share_text(intern, &node->devices[i].bus_id);
+    }
     share_graph(intern, node);
 }
 

@@ -110,7 +110,7 @@ static void add_minor(struct writing *writing, const struct device *device,
 {
     (void)given;
     comma(writing);
-    buf_add_text(writing->out, device->bus_id);
+    buf_add_text(writing->out, device->bus_id->chars);
 }
 
 static void write_minors(struct writing *writing)

@@ -114,8 +114,7 @@ struct device *hami_add_device(const struct hami_reading *reading, size_t entry,
     device->slots = (uint16_t)found->slots;
     device->numa = (int)found->numa;
     device->healthy = found->healthy && !reading->is_gone;
-    text_unref(device->product);
-    device->product = text_new(product_of(&reading->class->hami, found->type));
+    text_replace(&device->product, product_of(&reading->class->hami, found->type));
     divide(reading, found, device);
     tell_unusable(reading, device);
     return device;

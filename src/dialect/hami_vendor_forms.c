@@ -55,10 +55,8 @@ static void note_metax_facts(const struct hami_reading *reading, const json_t *j
 
     if (device == NULL)
         return;
-    if (hami_json_text(json, "bdf", &bus_id)) {
-        free(device->bus_id);
-        device->bus_id = xstrdup(bus_id);
-    }
+    if (hami_json_text(json, "bdf", &bus_id))
+        text_replace(&device->bus_id, bus_id);
     if (hami_json_number(json, "linkZone", INT32_MIN, INT32_MAX, 0, &zone) && zone > 0)
         device->zone = (int)zone;
     if (!hami_json_text(json, "qosPolicy", &service) ||
@@ -172,6 +170,7 @@ static void read_drs_device(const struct hami_reading *reading, size_t entry, co
     const char *fault = "\"index\", \"minor\" and \"capacity\" must be whole numbers";
     AUTO_FREE char *id = NULL;
     long long minor = 0;
+    char number[24];
     struct device *device;
 
     if (json_is_object(json) && read_digits(json, "index", &found.index) &&
@@ -187,8 +186,8 @@ static void read_drs_device(const struct hami_reading *reading, size_t entry, co
     device = hami_add_device(reading, entry, &found);
     if (device == NULL)
         return;
-    free(device->bus_id);
-    device->bus_id = xasprintf("%lld", minor); /* as which its driver knows it */
+    snprintf(number, sizeof number, "%lld", minor);
+    text_replace(&device->bus_id, number); /* as which its driver knows it */
 }
 
 bool hami_read_enflame(const struct hami_reading *reading, const char *text)

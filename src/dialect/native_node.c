@@ -114,12 +114,6 @@ static bool has_index(const struct node *node, unsigned index)
     return false;
 }
 
-static void set_text(char **field, const char *value)
-{
-    free(*field);
-    *field = xstrdup(value);
-}
-
 /* A mistyped key would leave a device without what it says: name it. */
 static void note_unknown_keys(struct entry *entry)
 {
@@ -187,9 +181,8 @@ static void read_device(struct entry *entry, const struct class_table *classes)
     device->service = fields.service;
     device->partitions = steal_ptr(&partitions);
     device->healthy = fields.healthy;
-    set_text(&device->bus_id, bus_id);
-    text_unref(device->product);
-    device->product = text_new(product);
+    text_replace(&device->bus_id, bus_id);
+    text_replace(&device->product, product);
 }
 
 static bool read_inventory(const char *text, const struct class_table *classes, struct node *node)

@@ -217,7 +217,7 @@ static json_t *device_view(const struct node_state *state, unsigned position,
     json_t *item = json_pack(
         "{s:i,s:o,s:s,s:o,s:o,s:s,s:s}", "index", (int)device->index, "id", view_string(device->id),
         "class", device->class->name, "product", view_string(device->product->chars), "busId",
-        view_string(device->bus_id), "state", device_state_name(device_state(device, use)),
+        view_string(device->bus_id->chars), "state", device_state_name(device_state(device, use)),
         "isolation", isolation_mode_name(use->mode));
 
     json_object_set_new(item, "numa", numa >= 0 ? json_integer(numa) : json_null());

@@ -90,7 +90,7 @@ struct device *node_add_device(struct node *node, const char *id)
         .id = xstrdup(id),
         .index = node->device_count,
         .product = text_new(""),
-        .bus_id = xstrdup(""),
+        .bus_id = text_new(""),
         .slots = 1,
         .numa = NUMA_UNKNOWN,
         .zone = ZONE_UNKNOWN,
@@ -151,9 +151,10 @@ int node_find_device(const struct node *node, const char *id)
 static bool device_equal(const struct device *a, const struct device *b)
 {
     return strcmp(a->id, b->id) == 0 && a->index == b->index && a->class == b->class &&
-           strcmp(a->product->chars, b->product->chars) == 0 && strcmp(a->bus_id, b->bus_id) == 0 &&
-           a->memory_mib == b->memory_mib && a->cores == b->cores && a->slots == b->slots &&
-           a->numa == b->numa && a->zone == b->zone && a->service == b->service &&
+           strcmp(a->product->chars, b->product->chars) == 0 &&
+           strcmp(a->bus_id->chars, b->bus_id->chars) == 0 && a->memory_mib == b->memory_mib &&
+           a->cores == b->cores && a->slots == b->slots && a->numa == b->numa &&
+           a->zone == b->zone && a->service == b->service &&
            partition_table_equal(a->partitions, b->partitions) && a->healthy == b->healthy &&
            a->cordoned == b->cordoned;
 }
@@ -199,7 +200,7 @@ void node_unref(struct node *node)
         return;
     for (unsigned i = 0; i < node->device_count; i++) {
         free(node->devices[i].id);
-        free(node->devices[i].bus_id);
+        text_unref(node->devices[i].bus_id);
         text_unref(node->devices[i].product);
         partition_table_unref(node->devices[i].partitions);
     }

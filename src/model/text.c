@@ -33,6 +33,12 @@ void text_unref(struct text *text)
         free(text);
 }
 
+void text_replace(struct text **place, const char *chars)
+{
+    text_unref(*place);
+    *place = text_new(chars);
+}
+
 bool text_equal_nocase(const char *a, const char *b)
 {
     return strcasecmp(a, b) == 0;

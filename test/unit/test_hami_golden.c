@@ -101,7 +101,7 @@ static json_t *tell_device(const struct device *device)
     add_text(told, "id", device->id);
     add_text(told, "class", device->class->name);
     add_text(told, "product", device->product->chars);
-    add_text(told, "busId", device->bus_id);
+    add_text(told, "busId", device->bus_id->chars);
     add_number(told, "index", device->index);
     add_number(told, "memoryMiB", device->memory_mib);
     add_number(told, "cores", device->cores);

@@ -30,7 +30,7 @@ static void test_native_inventory__reads_every_member(void **state)
     assert_int_equal(device->memory_mib, 24576);
     assert_int_equal(device->cores, 120);
     assert_int_equal(device->numa, 1);
-    assert_string_equal(device->bus_id, "0000:3B:00.0");
+    assert_string_equal(device->bus_id->chars, "0000:3B:00.0");
     assert_false(device->healthy);
     assert_int_equal(device->slots, 7);
 }

@@ -15,7 +15,7 @@ static void test_node_add_device__has_the_stated_defaults(void **state)
     assert_string_equal(device->id, "GPU-x");
     assert_null(device->class);
     assert_string_equal(device->product->chars, "");
-    assert_string_equal(device->bus_id, "");
+    assert_string_equal(device->bus_id->chars, "");
     assert_int_equal(device->memory_mib, 0);
     assert_int_equal(device->cores, 0);
     assert_int_equal(device->slots, 1);

@@ -107,5 +107,15 @@ for pod in deploy/examples/pods/*.yaml deploy/examples/applications/*.yaml; do
         >"$scratch/answer" 2>&1 || complain "$pod: $(tail -n 1 "$scratch/answer")"
 done
 
+# Every resource of every class is in the values for all vendors.
+"$topofit" classes -o yaml | sed -n '/^resources:/,/^[^ ]/s/^  [a-zA-Z]*: //p' | sort -u >"$scratch/resources"
+while read -r resource; do
+    case $resource in
+    *-) continue ;; # a prefix, of partition profiles
+    esac
+    grep -qF -- "- name: $resource" deploy/examples/values-all-vendors.yaml ||
+        complain "deploy/examples/values-all-vendors.yaml: $resource is missing"
+done <"$scratch/resources"
+
 sort -u "$scratch/problems" >&2
 [ ! -s "$scratch/problems" ]

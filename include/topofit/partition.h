@@ -111,7 +111,7 @@ struct partition_table *partition_table_of(const struct class_division *division
 
 /*
  * A table of profiles alone: the device has as many slices as they reach, and as many compute
- * slices as the largest has. No limit to those where the profiles are of a geometry.
+ * slices as the one that takes all of these; no limit to compute where there is none such.
  */
 struct partition_table *partition_table_of_profiles(const struct partition_profile *profiles,
                                                     unsigned count, const char **out_fault);

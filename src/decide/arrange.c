@@ -283,8 +283,10 @@ static void put(struct search *search, unsigned at, struct planned_partition pla
 {
     uint64_t mib = search->table->profiles[place.profile].memory_mib;
 
-    if (search->found && search->cost_mib + mib > search->best_cost_mib)
+    if (search->steps_left == 0 ||
+        (search->found && search->cost_mib + mib > search->best_cost_mib))
         return;
+    search->steps_left--;
     place.ask = search->wishes[at].ask;
     search->places[at] = place;
     search->cost_mib += mib;
@@ -292,14 +294,45 @@ static void put(struct search *search, unsigned at, struct planned_partition pla
     search->cost_mib -= mib;
 }
 
-static void share_place(struct search *search, unsigned at, struct partition_use taken)
+/* Has a wish before this one the same place, so that it was shared or refused for that? */
+static bool is_repeated(const struct search *search, unsigned i)
+{
+    for (unsigned k = 0; k < i; k++) {
+        if (search->places[k].slices == search->places[i].slices &&
+            search->places[k].profile == search->places[i].profile)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Is nothing better than to share the place of a wish: a profile no larger than need be, no further
+ * slice, and whoever could share it otherwise still can?
+ */
+static bool is_as_good_as_any(const struct search *search, unsigned at, unsigned i)
+{
+    const struct partition_profile *profiles = search->table->profiles;
+    const struct wish *wish = &search->wishes[at];
+
+    return profiles[search->places[i].profile].memory_mib ==
+               profiles[wish->profiles[0]].memory_mib &&
+           (wish->beside & ~search->wishes[i].beside) == 0;
+}
+
+/* return true when no other place needs to be tried. */
+static bool share_place(struct search *search, unsigned at, struct partition_use taken)
 {
     for (unsigned i = 0; i < at && !is_over(search); i++) {
         const struct planned_partition other = search->places[i];
 
-        if (has_profile(&search->wishes[at], other.profile) && may_share(search, at, &other))
-            put(search, at, other, taken);
+        if (!has_profile(&search->wishes[at], other.profile) || is_repeated(search, i) ||
+            !may_share(search, at, &other))
+            continue;
+        put(search, at, other, taken);
+        if (is_as_good_as_any(search, at, i))
+            return true;
     }
+    return false;
 }
 
 static void take_place(struct search *search, unsigned at, unsigned profile,
@@ -314,7 +347,6 @@ static void take_place(struct search *search, unsigned at, unsigned profile,
             return;
         if (use.slices == 0 || is_out_of_order(search, at, profile, start))
             continue;
-        search->steps_left--;
         put(search, at,
             (struct planned_partition){
                 .profile = (uint8_t)profile, .start = (uint8_t)start, .slices = use.slices},
@@ -328,7 +360,8 @@ static void place_from(struct search *search, unsigned at, struct partition_use 
         keep_if_better(search, taken);
         return;
     }
-    share_place(search, at, taken);
+    if (share_place(search, at, taken))
+        return;
     for (unsigned i = 0; i < search->wishes[at].count && !is_over(search); i++)
         take_place(search, at, search->wishes[at].profiles[i], taken);
 }

@@ -155,14 +155,17 @@ static void read_selection(const struct kube_pod *kube, const struct device_clas
 /* All devices of a container on one NUMA node, or none. */
 static void set_numa_bind(struct request *request, int value)
 {
-    if (value == 0 || request->topology.has_mode)
+    struct topology_demand *topology = &request->topology;
+
+    if (value == 0 || topology->has_mode)
         return;
-    request->topology = (struct topology_demand){.has_mode = true,
-                                                 .has_max_tier = true,
-                                                 .has_source = true,
-                                                 .mode = TOPOLOGY_HARD,
-                                                 .max_tier = TIER_NUMA,
-                                                 .source = SOURCE_NUMA};
+    topology->has_mode = true;
+    topology->mode = TOPOLOGY_HARD;
+    if (!topology->has_max_tier)
+        topology->max_tier = TIER_NUMA;
+    if (!topology->has_source)
+        topology->source = SOURCE_NUMA;
+    topology->has_max_tier = topology->has_source = true;
 }
 
 static void read_numa_bind(const struct kube_pod *kube, const struct device_class *class,

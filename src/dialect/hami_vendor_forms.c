@@ -140,18 +140,22 @@ static const char *read_drs_profiles(const json_t *profiles, struct partition_pr
 static struct partition_table *drs_table(struct partition_profile *profiles, unsigned count,
                                          unsigned capacity, const char **out_fault)
 {
+    AUTO(partition_table_unref_pointer) struct partition_table *table = NULL;
     unsigned most = 0;
 
+    *out_fault = "\"capacity\" must be 1 to 15 slices";
+    if (capacity < 1 || capacity >= PARTITION_SLICES_MAX)
+        return NULL;
+    table = partition_table_new(capacity, capacity);
+    *out_fault = NULL;
     for (unsigned i = 0; i < count; i++)
         most = profiles[i].compute > most ? profiles[i].compute : most;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count && *out_fault == NULL; i++) {
         profiles[i].cores = (uint16_t)((profiles[i].compute * 100u + most - 1) / most);
         profiles[i].starts = (uint16_t)((1u << capacity) - 1);
+        *out_fault = partition_table_add(table, &profiles[i]);
     }
-    *out_fault = "\"capacity\" must be 1 to 15 slices";
-    return capacity >= 1 && capacity < PARTITION_SLICES_MAX
-               ? partition_table_of_profiles(profiles, count, out_fault)
-               : NULL;
+    return *out_fault == NULL ? steal_ptr(&table) : NULL;
 }
 
 static uint64_t most_memory(const struct partition_table *table)

@@ -144,7 +144,7 @@ struct partition_table *partition_table_of_profiles(const struct partition_profi
                                                     unsigned count, const char **out_fault)
 {
     AUTO(partition_table_unref_pointer) struct partition_table *table = NULL;
-    unsigned slices = 0, compute = 0;
+    unsigned slices = 0, compute = 0, width = 0;
 
     for (unsigned i = 0; i < count; i++) {
         for (uint16_t starts = profiles[i].starts; starts != 0; starts &= (uint16_t)(starts - 1)) {
@@ -152,13 +152,16 @@ struct partition_table *partition_table_of_profiles(const struct partition_profi
 
             slices = end > slices ? end : slices;
         }
-        if (profiles[i].group == 0 && profiles[i].compute > compute)
+        if (profiles[i].group == 0 && profiles[i].compute > compute) {
             compute = profiles[i].compute;
+            width = profiles[i].width;
+        }
     }
     *out_fault = "must lie within 16 slices";
     if (slices > PARTITION_SLICES_MAX)
         return NULL;
-    table = partition_table_new(slices, compute);
+    /* The largest of a list that leaves out the whole device tells nothing of all its compute. */
+    table = partition_table_new(slices, width == slices ? compute : 0);
     for (unsigned i = 0; i < count; i++) {
         *out_fault = partition_table_add(table, &profiles[i]);
         if (*out_fault != NULL)
@@ -181,7 +184,7 @@ static const char *add_class_profile(const struct class_profile *from,
                                         .group = (uint8_t)from->group};
 
     if (from->name == NULL || strlen(from->name) >= sizeof profile.name)
-        return "must have a name of at most 31 bytes";
+        return "must have a name of at most 23 bytes";
     if (from->width > PARTITION_SLICES_MAX || from->compute >= PARTITION_COMPUTE_BAD ||
         from->max > PARTITION_LIMITS_MAX || from->group > UINT8_MAX)
         return "has a number that no device could have";

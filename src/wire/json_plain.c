@@ -177,6 +177,8 @@ static bool read_string(struct plain *plain, struct span *out)
     plain->at++;
     pass_plain(plain);
     *out = (struct span){first, (size_t)(plain->at - first)};
+    if (out->length > JSON_TOKEN_MAX_BYTES)
+        return false;
     if (!is_next(plain, '"')) {
         buf_reset(&plain->unescaped);
         buf_add(&plain->unescaped, out->text, out->length);

@@ -40,7 +40,7 @@ check() { # what, command...
 # The sets of values: nothing, each file, each boolean turned over. One a line, as arguments.
 write_sets() {
     echo "--set global.x=1"
-    for file in "$here"/values/*.yaml; do
+    for file in "$here"/values/*.yaml deploy/examples/values-*.yaml; do
         echo "--values $file"
     done
     python3 $here/values_doc.py $chart --flips | sed 's/^/--set /'

@@ -363,9 +363,62 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Containers that run one after the other may all have one place: so many ways to share it. */
+static void test_decide_node__places_many_containers_that_never_run_together_at_once(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_a100(1);
+    AUTO(request_clear) struct request request = {0};
+    struct node_use use = use_none(node);
+    struct plan plan;
+
+    (void)state;
+    request_init(&request);
+    for (unsigned i = 0; i < 15; i++)
+        request_profile(&request, node->devices[0].class, CONTAINER_INIT, NULL, 5000);
+    assert_int_equal(decide_plainly(node, &use, &request, &plan), REASON_OK);
+    assert_int_equal(plan.partition_count, 15);
+    for (unsigned i = 1; i < 15; i++)
+        assert_int_equal(plan.partitions[i].start, plan.partitions[0].start);
+    assert_false(plan.degraded);
+}
+
+/* As HAMi's plugin lists the profiles that its configuration allows, the whole device not among. */
+static void test_decide_node__a_list_without_the_whole_device_limits_no_compute(void **state)
+{
+    const struct partition_profile profiles[] = {
+        {.name = "1g.5gb",
+         .memory_mib = 5120,
+         .cores = 14,
+         .width = 1,
+         .compute = 1,
+         .starts = 0x7f},
+        {.name = "3g.20gb",
+         .memory_mib = 20480,
+         .cores = 42,
+         .width = 4,
+         .compute = 3,
+         .starts = 0x11},
+    };
+    AUTO(node_unref_pointer)
+    struct node *node = node_of_class(class_find(&classes, "nvidia"), 1, 40960, 7);
+    struct node_use use;
+    struct plan plan;
+    const char *fault = NULL;
+
+    (void)state;
+    node_divide(node, partition_table_of_profiles(profiles, ARRAY_LEN(profiles), &fault));
+    use = use_none(node);
+    use_partition(&use, node, 0, "3g.20gb", 4);
+    for (unsigned start = 0; start < 3; start++)
+        use_partition(&use, node, 0, "1g.5gb", start);
+    assert_int_equal(decide_one(node, &use, "1g.5gb", 0, &plan), REASON_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decide_node__places_many_containers_that_never_run_together_at_once),
+        cmocka_unit_test(test_decide_node__a_list_without_the_whole_device_limits_no_compute),
         cmocka_unit_test(test_decide_node__keeps_room_for_large_partitions),
         cmocka_unit_test(test_decide_node__takes_the_device_where_nothing_large_is_lost),
         cmocka_unit_test(test_decide_node__memory_takes_the_smallest_profile_that_is_enough),

@@ -253,7 +253,7 @@ static void test_native_inventory__reads_how_devices_are_divided(void **state)
     assert_null(node->problem);
     assert_non_null(table);
     assert_int_equal(table->slices, 8);
-    assert_int_equal(table->compute, 3);
+    assert_int_equal(table->compute, 0);
     assert_int_equal(table->count, 1);
     assert_string_equal(table->profiles[0].name, "3g.20gb");
     assert_int_equal(table->profiles[0].memory_mib, 19968);

@@ -27,7 +27,7 @@ static bool take(const struct partition_table *table, const char *list, struct p
     unsigned start;
     int length;
 
-    for (; sscanf(list, " %31[^@]@%u%n", name, &start, &length) == 2; list += length) {
+    for (; sscanf(list, " %23[^@]@%u%n", name, &start, &length) == 2; list += length) {
         struct partition_use more = partition_at(table, *use, profile_of(table, name), start);
 
         if (more.slices == 0)

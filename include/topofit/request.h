@@ -43,6 +43,10 @@ enum container_kind {
 #define PHASE_MAIN SIZE_MAX
 bool container_runs_in(enum container_kind kind, size_t position, size_t phase);
 
+/* Do two containers of a pod, by kind and position, ever run at the same time? */
+bool containers_run_together(enum container_kind kind_a, size_t a, enum container_kind kind_b,
+                             size_t b);
+
 struct container_request {
     char *name;
     enum container_kind kind;

@@ -154,18 +154,12 @@ static void list_profiles(const struct search *search, struct wish *wish)
     }
 }
 
-/* Do the containers of two asks ever run at the same time? */
 static bool run_together(const struct request *request, unsigned a, unsigned b)
 {
-    const unsigned at[2] = {request->asks[a].container, request->asks[b].container};
-    const size_t phases[3] = {at[0], at[1], PHASE_MAIN};
+    unsigned at_a = request->asks[a].container, at_b = request->asks[b].container;
 
-    for (unsigned p = 0; p < 3; p++) {
-        if (container_runs_in(request->containers[at[0]].kind, at[0], phases[p]) &&
-            container_runs_in(request->containers[at[1]].kind, at[1], phases[p]))
-            return true;
-    }
-    return false;
+    return containers_run_together(request->containers[at_a].kind, at_a,
+                                   request->containers[at_b].kind, at_b);
 }
 
 static unsigned width_of(const struct search *search, const struct wish *wish)

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-#define MEMORY_MIB_MAX (UINT64_C(1) << 40)
-
 /* What the kubelet has to give of a resource; 0 when it does not say, or cannot be read. */
 static uint64_t amount_of(const struct hami_reading *reading, const char *resource)
 {
@@ -29,18 +27,6 @@ static const char *or_else(const char *first, const char *second)
     return first != NULL ? first : second;
 }
 
-/* MiB of all devices together; an amount that no node could have is none. */
-static uint64_t memory_of(const struct hami_reading *reading, const struct hami_capacity *capacity)
-{
-    uint64_t amount = amount_of(reading, capacity->memory_resource);
-
-    if (capacity->memory_unit_mib > 0 && amount > MEMORY_MIB_MAX / capacity->memory_unit_mib) {
-        node_note_problem(reading->node, "%s: more than any node has", capacity->memory_resource);
-        return 0;
-    }
-    return amount * capacity->memory_unit_mib;
-}
-
 /* All devices are alike: what the first one has. */
 static struct hami_device pattern_of(const struct hami_reading *reading, uint64_t count)
 {
@@ -49,7 +35,8 @@ static struct hami_device pattern_of(const struct hami_reading *reading, uint64_
     uint64_t memory_mib = capacity->memory_mib, cores = class->cores;
 
     if (memory_mib == 0)
-        memory_mib = memory_of(reading, capacity) / count;
+        memory_mib =
+            amount_of(reading, capacity->memory_resource) * capacity->memory_unit_mib / count;
     if (capacity->cores_resource != NULL)
         cores = amount_of(reading, capacity->cores_resource) / count;
     if (cores > UINT16_MAX)

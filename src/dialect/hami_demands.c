@@ -2,6 +2,8 @@
 /* hami_demands - what pods demand in the annotations that HAMi's scheduler reads. */
 #include "hami_demands.h"
 
+#include "hami_node.h"
+
 #include "demand.h"
 #include "topofit/mem.h"
 #include "topofit/text.h"
@@ -114,17 +116,6 @@ static void read_ids(const struct kube_pod *kube, const struct hami_keys *keys,
     }
 }
 
-/* "NVIDIA-A10", as the node's plugin writes it, is the product A10. */
-static const char *without_word(const char *type, const struct hami_class *hami)
-{
-    size_t length = strlen(hami->word);
-
-    if (!hami->writes_product && strncasecmp(type, hami->word, length) == 0 &&
-        type[length] == '-' && type[length + 1] != '\0')
-        return type + length + 1;
-    return type;
-}
-
 static void read_types(const struct kube_pod *kube, const struct hami_class *hami,
                        const struct hami_keys *keys, struct word_list *words,
                        struct request *request)
@@ -134,7 +125,7 @@ static void read_types(const struct kube_pod *kube, const struct hami_class *ham
         char item[WORD_BYTES_MAX + 2];
 
         while (value != NULL && text_next_item(&value, item, sizeof item))
-            demand_words(keys->items[i], without_word(item, hami), words, request);
+            demand_words(keys->items[i], hami_product_of(hami, item), words, request);
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* --- one device ------------------------------------------------------------------------------ */
 
@@ -47,12 +48,12 @@ static unsigned index_of(const struct hami_reading *reading, size_t entry,
 }
 
 /* "NVIDIA-NVIDIA A10" is the product NVIDIA A10: the word in front is HAMi's. */
-static const char *product_of(const struct hami_class *hami, const char *type)
+const char *hami_product_of(const struct hami_class *hami, const char *type)
 {
     size_t length = strlen(hami->word);
 
-    if (!hami->writes_product && strncmp(type, hami->word, length) == 0 && type[length] == '-' &&
-        type[length + 1] != '\0')
+    if (!hami->writes_product && strncasecmp(type, hami->word, length) == 0 &&
+        type[length] == '-' && type[length + 1] != '\0')
         return type + length + 1;
     return type;
 }
@@ -114,7 +115,7 @@ struct device *hami_add_device(const struct hami_reading *reading, size_t entry,
     device->slots = (uint16_t)found->slots;
     device->numa = (int)found->numa;
     device->healthy = found->healthy && !reading->is_gone;
-    text_replace(&device->product, product_of(&reading->class->hami, found->type));
+    text_replace(&device->product, hami_product_of(&reading->class->hami, found->type));
     divide(reading, found, device);
     tell_unusable(reading, device);
     return device;

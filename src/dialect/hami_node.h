@@ -15,6 +15,9 @@
 bool hami_read_node(const struct kube_node *kube, const struct class_table *classes,
                     struct node *node);
 
+/* The product of a type as plugins write it: "NVIDIA-NVIDIA A10" is "NVIDIA A10". Borrowed. */
+const char *hami_product_of(const struct hami_class *hami, const char *type);
+
 /* --- between hami_node.c and the forms ------------------------------------------------------- */
 
 /* The devices of one class being read. */

@@ -141,26 +141,35 @@ static struct partition_table *drs_table(struct partition_profile *profiles, uns
                                          unsigned capacity, const char **out_fault)
 {
     AUTO(partition_table_unref_pointer) struct partition_table *table = NULL;
-    unsigned most = 0;
 
     *out_fault = "\"capacity\" must be 1 to 15 slices";
     if (capacity < 1 || capacity >= PARTITION_SLICES_MAX)
         return NULL;
     table = partition_table_new(capacity, capacity);
     *out_fault = NULL;
-    for (unsigned i = 0; i < count; i++)
-        most = profiles[i].compute > most ? profiles[i].compute : most;
     for (unsigned i = 0; i < count && *out_fault == NULL; i++) {
-        profiles[i].cores = (uint16_t)((profiles[i].compute * 100u + most - 1) / most);
+        if (profiles[i].compute > capacity)
+            continue; /* of a larger device of the node */
+        profiles[i].cores = (uint16_t)((profiles[i].compute * 100u + capacity - 1) / capacity);
         profiles[i].starts = (uint16_t)((1u << capacity) - 1);
         *out_fault = partition_table_add(table, &profiles[i]);
     }
     return *out_fault == NULL ? steal_ptr(&table) : NULL;
 }
 
-static uint64_t most_memory(const struct partition_table *table)
+/* What all slices have, by the profile that has most for each: no mixture of them has more. */
+static uint64_t memory_of_slices(const struct partition_table *table)
 {
-    return table->profiles[table->shapes[0]].memory_mib;
+    uint64_t most_mib = 0;
+
+    for (unsigned i = 0; i < table->count; i++) {
+        const struct partition_profile *profile = &table->profiles[i];
+        uint64_t mib =
+            (profile->memory_mib * table->slices + profile->compute - 1) / profile->compute;
+
+        most_mib = mib > most_mib ? mib : most_mib;
+    }
+    return most_mib;
 }
 
 static void read_drs_device(const struct hami_reading *reading, size_t entry, const json_t *json,
@@ -187,7 +196,7 @@ static void read_drs_device(const struct hami_reading *reading, size_t entry, co
     }
     found.id = id = xasprintf("%s-enflame-%lld", reading->node->name, found.index);
     found.partitions = table;
-    found.memory_mib = (long long)most_memory(table);
+    found.memory_mib = (long long)memory_of_slices(table);
     device = hami_add_device(reading, entry, &found);
     if (device == NULL)
         return;

@@ -5,29 +5,19 @@
 
 #include <string.h>
 
-/* Do two containers of a pod ever run at the same time? */
-static bool run_together(const struct allocation *allocation, size_t a, size_t b)
-{
-    enum container_kind kind_a = allocation->containers[a].kind;
-    enum container_kind kind_b = allocation->containers[b].kind;
-
-    if (kind_a == CONTAINER_INIT)
-        return container_runs_in(kind_b, b, a);
-    if (kind_b == CONTAINER_INIT)
-        return container_runs_in(kind_a, a, b);
-    return true;
-}
-
 /* Cores of a device that containers have that run at the same time as one. */
 static uint32_t taken_beside(const struct allocation *allocation, size_t container, const char *id)
 {
+    const struct allocated_container *containers = allocation->containers;
     uint32_t taken = 0;
 
     for (size_t i = 0; i < allocation->container_count; i++) {
         for (size_t k = 0; k < allocation->containers[i].device_count; k++) {
             const struct allocated_device *device = &allocation->containers[i].devices[k];
 
-            if (strcmp(device->id, id) == 0 && run_together(allocation, container, i))
+            if (strcmp(device->id, id) == 0 &&
+                containers_run_together(containers[container].kind, container, containers[i].kind,
+                                        i))
                 taken |= device->core_mask;
         }
     }

@@ -19,6 +19,16 @@ bool container_runs_in(enum container_kind kind, size_t position, size_t phase)
     return position == phase || (kind == CONTAINER_SIDECAR && position < phase);
 }
 
+bool containers_run_together(enum container_kind kind_a, size_t a, enum container_kind kind_b,
+                             size_t b)
+{
+    if (kind_a == CONTAINER_INIT)
+        return container_runs_in(kind_b, b, a);
+    if (kind_b == CONTAINER_INIT)
+        return container_runs_in(kind_a, a, b);
+    return true;
+}
+
 /* --- requests -------------------------------------------------------------------------------- */
 
 void request_init(struct request *request)

@@ -395,6 +395,48 @@ static void test_drs__slices_are_exact_and_never_more_than_a_card_has(void **sta
     place(harness, "more", "n1");
 }
 
+static void test_drs__all_slices_are_given_out_where_no_profile_is_the_whole_card(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    annotate_node(harness, "n1", "enflame.com/gcu-drs-capacity",
+                  "{\"devices\":[{\"index\":\"0\",\"minor\":\"0\",\"capacity\":6}],"
+                  "\"profiles\":{\"1g.6gb\":\"0\",\"3g.20gb\":\"1\"}}");
+    api_pod(harness, "a", "enflame.com/drs-gcu 3");
+    api_pod(harness, "b", "enflame.com/drs-gcu 3");
+    api_pod(harness, "c", "enflame.com/drs-gcu 1");
+    place(harness, "a", "n1");
+    place(harness, "b", "n1");
+    expect_refused(harness, "c", "n1");
+}
+
+/* Return what is wrong with a node whose plugin says that. Free it. */
+static char *problem_of(struct harness *harness, const char *node)
+{
+    json_t *view = node_view(harness, node);
+    const char *problem = json_string_value(json_object_get(view, "problem"));
+    char *text = xstrdup(problem != NULL ? problem : "");
+
+    json_decref(view);
+    return text;
+}
+
+static void test_drs__a_card_of_more_slices_than_there_can_be_is_left_out(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    AUTO_FREE char *problem = NULL;
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    annotate_node(harness, "n1", "enflame.com/gcu-drs-capacity",
+                  "{\"devices\":[{\"index\":\"0\",\"minor\":\"0\",\"capacity\":40}],"
+                  "\"profiles\":{\"1g.6gb\":\"0\"}}");
+    problem = problem_of(harness, "n1");
+    assert_contains(problem, "\"capacity\" must be 1 to 15 slices");
+}
+
 static void test_drs__a_card_that_is_not_divided_has_no_slices(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
@@ -640,6 +682,8 @@ int main(void)
         cmocka_unit_test(test_f49__an_unhealthy_card_keeps_its_pod_and_takes_no_other),
         cmocka_unit_test(test_f49__a_plugin_that_is_gone_takes_no_pods_and_loses_none),
         cmocka_unit_test(test_f49__a_cordon_is_for_cards_of_every_vendor),
+        cmocka_unit_test(test_drs__all_slices_are_given_out_where_no_profile_is_the_whole_card),
+        cmocka_unit_test(test_drs__a_card_of_more_slices_than_there_can_be_is_left_out),
         cmocka_unit_test(test_drs__a_card_that_is_not_divided_has_no_slices),
         cmocka_unit_test(test_drs__slices_are_exact_and_never_more_than_a_card_has),
         cmocka_unit_test(

@@ -214,6 +214,18 @@ static void test_hami_read_demands__numa_bind_demands_one_numa_node(void **state
     assert_false(not_bound.topology.has_mode);
 }
 
+static void test_hami_read_demands__numa_bind_leaves_what_is_demanded_already(void **state)
+{
+    AUTO(request_clear)
+    struct request request =
+        ask_with(NVIDIA, "topofit.io/topology-max-tier", "0", "nvidia.com/numa-bind", "true");
+
+    (void)state;
+    assert_int_equal(request.topology.mode, TOPOLOGY_HARD);
+    assert_int_equal(request.topology.max_tier, TIER_INTERCONNECT);
+    assert_int_equal(request.topology.source, SOURCE_NUMA);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_hami_read_demands__policies_of_devices_come_in_chains),
         cmocka_unit_test(test_hami_read_demands__words_that_are_not_known_are_refused),
         cmocka_unit_test(test_hami_read_demands__numa_bind_demands_one_numa_node),
+        cmocka_unit_test(test_hami_read_demands__numa_bind_leaves_what_is_demanded_already),
     };
 
     return cmocka_run_group_tests_name("hami_demands", tests, read_classes, clear_classes);

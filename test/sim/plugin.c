@@ -113,6 +113,19 @@ static void set_lock(struct plugins *plugins, const char *node, const char *lock
                        lock);
 }
 
+/* A new one, or that of a node that is gone: names of nodes do not end, nodes at one time are few.
+ */
+static struct place *free_place(struct plugins *plugins)
+{
+    if (plugins->place_count < PLACES_MAX)
+        return &plugins->places[plugins->place_count++];
+    for (size_t i = 0; i < PLACES_MAX; i++) {
+        if (find_node(plugins, plugins->places[i].node) == NULL)
+            return &plugins->places[i];
+    }
+    abort(); /* more plugins at one time than PLACES_MAX */
+}
+
 static struct place *find_place(struct plugins *plugins, const char *node)
 {
     struct place *place;
@@ -121,7 +134,7 @@ static struct place *find_place(struct plugins *plugins, const char *node)
         if (strcmp(plugins->places[i].node, node) == 0)
             return &plugins->places[i];
     }
-    place = &plugins->places[plugins->place_count < PLACES_MAX ? plugins->place_count++ : 0];
+    place = free_place(plugins);
     *place = (struct place){.number = ++plugins->planned};
     snprintf(place->node, sizeof place->node, "%s", node);
     return place;

@@ -113,6 +113,9 @@ void request_copy(const struct request *from, struct request *out);
 /* Do they ask for the same, in the same way? Classes are compared by where they are. */
 bool request_equal(const struct request *a, const struct request *b);
 
+/* Does the container of that position ask for the same in both? */
+bool request_container_equal(const struct request *a, const struct request *b, size_t container);
+
 void request_add_container(struct request *request, const char *name, enum container_kind kind);
 
 /* Append an ask. Sets `problem` when there are more than REQUEST_ASKS_MAX. */

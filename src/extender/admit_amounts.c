@@ -137,19 +137,6 @@ static void write_ask(json_t *container, const struct ask *ask)
 
 /* --- the pod --------------------------------------------------------------------------------- */
 
-/* Does the pod still ask for what it asked for? */
-static bool keeps_meaning(const struct admission *admission)
-{
-    AUTO(kube_pod_clear) struct kube_pod kube = {0};
-    AUTO(request_clear) struct request request = {0};
-    struct error err = {0};
-
-    if (admission_json_read_pod(admission->pod, &kube, &err) < 0)
-        return false;
-    dialect_request(&kube, admission->classes, &request);
-    return request_equal(&request, admission->request);
-}
-
 /* The resources of a container as they are, to be put back. */
 static json_t *keep_resources(const json_t *container)
 {
@@ -173,29 +160,71 @@ static bool is_as_kept(const json_t *container, const json_t *kept)
     return resources == NULL ? json_is_null(kept) : json_equal(resources, kept);
 }
 
-/* Write what one container asks for. return whether something was written. */
-static bool write_container(struct admission *admission, size_t position)
+static bool is_edited(const struct admission *admission, const json_t *kept)
 {
-    json_t *container = admission->containers[position];
-    json_auto_t *kept = keep_resources(container);
-
-    for (size_t i = 0; i < admission->request->ask_count; i++) {
-        if (admission->request->asks[i].container == position)
-            write_ask(container, &admission->request->asks[i]);
+    for (size_t i = 0; i < json_array_size(kept); i++) {
+        if (!is_as_kept(admission->containers[i], json_array_get(kept, i)))
+            return true;
     }
-    if (is_as_kept(container, kept))
-        return false;
-    if (keeps_meaning(admission))
-        return true;
-    put_back(container, kept);
     return false;
+}
+
+/* Write what the containers ask for. return their resources as they were; the caller's. */
+static json_t *write_containers(struct admission *admission)
+{
+    const struct request *request = admission->request;
+    json_t *kept = json_array();
+
+    for (size_t i = 0; i < request->container_count; i++)
+        json_array_append_new(kept, keep_resources(admission->containers[i]));
+    for (size_t i = 0; i < request->ask_count; i++)
+        write_ask(admission->containers[request->asks[i].container], &request->asks[i]);
+    return kept;
+}
+
+/* What the pod asks for now, or what says that it cannot be read. */
+static void read_again(const struct admission *admission, struct request *out)
+{
+    AUTO(kube_pod_clear) struct kube_pod kube = {0};
+    struct error err = {0};
+
+    request_init(out);
+    if (admission_json_read_pod(admission->pod, &kube, &err) < 0)
+        request_set_problem(out, "%s", err.text);
+    else
+        dialect_request(&kube, admission->classes, out);
+}
+
+/*
+ * Put the containers back that ask for something else now: all of them, where that is not enough.
+ * The pod is read once, and once more for the rare one that an edit changed.
+ */
+static void keep_meaning(struct admission *admission, json_t *kept)
+{
+    AUTO(request_clear) struct request now = {0};
+    AUTO(request_clear) struct request then = {0};
+
+    read_again(admission, &now);
+    if (request_equal(&now, admission->request))
+        return;
+    for (size_t i = 0; i < json_array_size(kept); i++) {
+        if (!request_container_equal(&now, admission->request, i))
+            put_back(admission->containers[i], json_array_get(kept, i));
+    }
+    read_again(admission, &then);
+    if (request_equal(&then, admission->request))
+        return;
+    for (size_t i = 0; i < json_array_size(kept); i++)
+        put_back(admission->containers[i], json_array_get(kept, i));
 }
 
 enum admit_step admit_amounts(struct admission *admission, enum admit_rule rule)
 {
-    for (size_t i = 0; i < admission->request->container_count; i++) {
-        if (write_container(admission, i))
-            admit_note(admission, rule);
-    }
+    json_auto_t *kept = write_containers(admission);
+
+    if (is_edited(admission, kept))
+        keep_meaning(admission, kept);
+    if (is_edited(admission, kept))
+        admit_note(admission, rule);
     return ADMIT_GO_ON;
 }

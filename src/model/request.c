@@ -81,17 +81,44 @@ static bool containers_equal(const struct request *a, const struct request *b)
     return true;
 }
 
+static bool ask_equal(const struct ask *x, const struct ask *y)
+{
+    return x->container == y->container && x->class == y->class && x->count == y->count &&
+           x->memory_kind == y->memory_kind && x->memory == y->memory && x->cores == y->cores &&
+           x->slices == y->slices && x->cores_percent == y->cores_percent &&
+           x->by_cores == y->by_cores && strcmp(x->profile, y->profile) == 0;
+}
+
+/* Asks stand in container order: those of one container are next to each other. */
+static size_t first_ask(const struct request *request, size_t container)
+{
+    size_t i = 0;
+
+    while (i < request->ask_count && request->asks[i].container < container)
+        i++;
+    return i;
+}
+
+bool request_container_equal(const struct request *a, const struct request *b, size_t container)
+{
+    size_t i = first_ask(a, container), k = first_ask(b, container);
+    size_t end_a = first_ask(a, container + 1), end_b = first_ask(b, container + 1);
+
+    if (end_a - i != end_b - k)
+        return false;
+    for (; i < end_a; i++, k++) {
+        if (!ask_equal(&a->asks[i], &b->asks[k]))
+            return false;
+    }
+    return true;
+}
+
 static bool asks_equal(const struct request *a, const struct request *b)
 {
     if (a->ask_count != b->ask_count)
         return false;
     for (size_t i = 0; i < a->ask_count; i++) {
-        const struct ask *x = &a->asks[i], *y = &b->asks[i];
-
-        if (x->container != y->container || x->class != y->class || x->count != y->count ||
-            x->memory_kind != y->memory_kind || x->memory != y->memory || x->cores != y->cores ||
-            x->slices != y->slices || x->cores_percent != y->cores_percent ||
-            x->by_cores != y->by_cores || strcmp(x->profile, y->profile) != 0)
+        if (!ask_equal(&a->asks[i], &b->asks[i]))
             return false;
     }
     return true;

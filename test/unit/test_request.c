@@ -106,6 +106,21 @@ static void test_ask_cores__in_percent_are_those_of_the_device_and_at_least_one(
 }
 
 /* Kinds that decide differently are different requests. */
+static void test_request_container_equal__looks_at_one_container_alone(void **state)
+{
+    AUTO(request_clear) struct request a = request_of((struct wish){.count = 1, .mib = 10});
+    AUTO(request_clear) struct request b = request_of((struct wish){.count = 2, .mib = 10});
+
+    (void)state;
+    request_wish(&a, (struct wish){.count = 1, .mib = 20});
+    request_wish(&b, (struct wish){.count = 1, .mib = 20});
+    request_wish(&b, (struct wish){.count = 1});
+    assert_false(request_container_equal(&a, &b, 0));
+    assert_true(request_container_equal(&a, &b, 1));
+    assert_false(request_container_equal(&a, &b, 2)); /* only one of them asks */
+    assert_true(request_container_equal(&a, &b, 3));
+}
+
 static void test_request_equal__sees_slices_and_percent(void **state)
 {
     AUTO(request_clear) struct request a = request_of((struct wish){.count = 1, .cores = 5});
@@ -253,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_ask_memory_mib__is_what_one_device_books),
         cmocka_unit_test(test_ask__of_no_memory_books_none_and_shares),
         cmocka_unit_test(test_ask_cores__in_percent_are_those_of_the_device_and_at_least_one),
+        cmocka_unit_test(test_request_container_equal__looks_at_one_container_alone),
         cmocka_unit_test(test_request_equal__sees_slices_and_percent),
         cmocka_unit_test(test_ask_cores__whole_devices_take_all_unless_they_say_less),
         cmocka_unit_test(test_request_mode__is_the_stated_one_else_shared_or_soft),

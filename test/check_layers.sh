@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Holds the direction of includes and the purity of decide and model.
+# Holds the direction of includes, the purity of decide and model, and what the top level is.
 # usage: check_layers.sh SOURCE_DIR libdecide.a libmodel.a
 set -eu
 cd "$1"
@@ -42,6 +42,17 @@ check_file() { # file, layer
         esac
     done
 }
+
+# What a run leaves lying about (profiles, builds) was added to the tree before. Only what git
+# tracks counts: anything else may lie beside it, and a tree without git has nothing else.
+if [ -e .git ] && command -v git >/dev/null; then
+    for entry in $(git ls-files | sed 's,/.*,,' | sort -u); do
+        case $entry in
+        CMakeLists.txt | LICENSE | README.md | deploy | docs | include | src | test | .*) ;;
+        *) complain "$entry: nothing else stands at the top of the tree" ;;
+        esac
+    done
+fi
 
 for source in src/*/*.c src/*/*.h; do
     [ -e "$source" ] || continue

@@ -6,9 +6,10 @@
  * is skipped without being stored. Built on yajl. Bytes may arrive in pieces of any size. Documents
  * for people (inventories, configuration) are read with jansson instead.
  *
- * Limits: JSON_DEPTH_MAX levels; JSON_TOKEN_MAX_BYTES for one string or number; no NUL in what is
- * looked at. A member that comes twice is handed out twice, so the last one wins. Half of a
- * surrogate pair ("\\ud800") reads as '?': yajl does that. A reader belongs to one thread.
+ * Limits: JSON_DEPTH_MAX levels; JSON_TOKEN_MAX_BYTES for one string or number that is looked at,
+ * and, where bytes come in pieces, for what is skipped, too; no NUL in what is looked at. A member
+ * that comes twice is handed out twice, so the last one wins. Half of a surrogate pair ("\\ud800")
+ * reads as '?': yajl does that. A reader belongs to one thread.
  */
 #ifndef TOPOFIT_JSON_H
 #define TOPOFIT_JSON_H

@@ -99,6 +99,11 @@ bool json_walk_value(struct json_walk *walk, struct json_value *value)
     if (field->on_value == NULL)
         return value->type == JSON_NULL_VALUE ? true : refuse_type(walk, field, value->key);
     value->slot = field->slot;
+    if (value->length > JSON_TOKEN_MAX_BYTES) {
+        error_set(walk->err, ERR_LIMIT, "\"%s\": one value of more than %u bytes", value->key,
+                  JSON_TOKEN_MAX_BYTES);
+        return false;
+    }
     if (!field->accepts_nul && value->length > 0 &&
         memchr(value->text, '\0', value->length) != NULL) {
         error_set(walk->err, ERR_INVALID, "\"%s\": a NUL is not allowed", value->key);

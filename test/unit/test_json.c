@@ -396,6 +396,49 @@ static void test_json_reader_feed__fails_again_after_an_error(void **state)
     json_reader_free(reader);
 }
 
+/* {"KEY":"xxx"} with a string of so many bytes, one of them written as an escape if wanted. */
+static struct buf document_of_string(const char *key, size_t length, bool is_escaped)
+{
+    struct buf json = buf_with_max(length + 100);
+    char *text = xmalloc(length);
+
+    memset(text, 'x', length);
+    buf_addf(&json, "{\"%s\":\"%s", key, is_escaped ? "\\n" : "x");
+    buf_add(&json, text, length - 1);
+    buf_add_text(&json, "\"}");
+    free(text);
+    return json;
+}
+
+static void test_json_read__limits_a_string_that_is_looked_at_in_either_way(void **state)
+{
+    static const struct {
+        const char *key;
+        size_t length;
+        bool is_escaped;
+        enum error_code want;
+    } cases[] = {
+        {"name", JSON_TOKEN_MAX_BYTES, false, ERR_NONE},
+        {"name", JSON_TOKEN_MAX_BYTES, true, ERR_NONE},
+        {"name", JSON_TOKEN_MAX_BYTES + 1, false, ERR_LIMIT},
+        {"name", JSON_TOKEN_MAX_BYTES + 1, true, ERR_LIMIT},
+        {"skip", JSON_TOKEN_MAX_BYTES + 1, false, ERR_NONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(buf_clear)
+        struct buf json = document_of_string(cases[i].key, cases[i].length, cases[i].is_escaped);
+        struct log log = {.text = buf_with_max(100)};
+        struct error err = {0};
+
+        json_read(document_shape, &log, buf_text(&json), json.length, &err);
+        assert_int_equal(err.code, cases[i].want);
+        assert_int_equal(read_plain(buf_text(&json), json.length, NULL), err.code == ERR_NONE);
+        buf_clear(&log.text);
+    }
+}
+
 static void test_json_reader_feed__limits_one_token(void **state)
 {
     struct log log = {.text = buf_with_max(100)};
@@ -577,6 +620,7 @@ int main(void)
         cmocka_unit_test(test_json_read_plain__accepts_nothing_that_the_other_way_refuses),
         cmocka_unit_test(test_json_read_plain__limits_the_depth_also_of_what_is_skipped),
         cmocka_unit_test(test_json_reader_feed__fails_again_after_an_error),
+        cmocka_unit_test(test_json_read__limits_a_string_that_is_looked_at_in_either_way),
         cmocka_unit_test(test_json_reader_feed__limits_one_token),
         cmocka_unit_test(test_json_reader_feed__reads_the_same_however_the_bytes_are_split),
         cmocka_unit_test(test_json_reader_offset__stands_behind_the_brackets),

@@ -21,6 +21,11 @@
  */
 #define API_NETWORK_MS 5000u
 
+#define API_PATH_BYTES_MAX 2048             /* of one object, with a query of ours */
+#define API_LIST_PATH_BYTES_MAX (64u << 10) /* of a list: the server makes up the continuation */
+#define API_REFUSAL_BYTES_MAX (64u << 10)   /* of the body that explains a failure */
+#define API_RETRY_AFTER_MAX_S 30u           /* that we obey while somebody waits */
+
 /* All strings are borrowed until the next call of the machine. */
 struct api_request {
     uint64_t id;              /* to be named with the answer */

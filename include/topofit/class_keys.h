@@ -15,6 +15,9 @@
 
 #include "topofit/device_class.h"
 
+/* Less than a device may have: amounts in units of a class are multiplied. */
+#define CLASS_MEMORY_MIB_MAX (1u << 30)
+
 enum class_key_type {
     CLASS_TEXT,    /* char *, not empty; NULL when not given */
     CLASS_NUMBER,  /* uint16_t, uint32_t or uint64_t, from min to max */

@@ -24,6 +24,13 @@
 
 #define ZONE_UNKNOWN (-1)
 
+/* What an inventory may say of a device, in whatever spelling; a record or class the same. */
+#define DEVICE_MEMORY_MIB_MAX (1LL << 40)
+#define DEVICE_CORES_MAX 10000
+#define DEVICE_SLOTS_MAX 10000
+#define DEVICE_INDEX_MAX 65535 /* zones, too */
+#define DEVICE_NUMA_MAX 32767
+
 struct device {
     char *id;                         /* UUID as the node reports it */
     const struct device_class *class; /* borrowed from the class table */

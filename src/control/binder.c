@@ -16,11 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTEMPTS_MAX 16     /* Bindings sent for one job */
-#define ATTEMPT_MIN_MS 500u /* shortest time given to a request, the deadline permitting */
-#define POST_MIN_MS 100u    /* shortest time of a Binding that is worth to be sent */
-#define PATH_MAX_BYTES 2048
-#define RETRY_AFTER_MAX_S 30u
+#define ATTEMPTS_MAX 16         /* Bindings sent for one job */
+#define ATTEMPT_MIN_MS 500u     /* shortest time given to a request, the deadline permitting */
+#define POST_MIN_MS 100u        /* shortest time of a Binding that is worth to be sent */
 #define SETTLE_TIMEOUT_MS 5000u /* of a look at a pod whose job is unclear */
 
 static const struct backoff_limits RETRY_LIMITS = {50, 1000, 10000};
@@ -34,7 +32,7 @@ struct binder *binder_new(size_t jobs_max, uint64_t seed)
     binder->jobs_max = jobs_max;
     binder->permitted_until_ms = UINT64_MAX;
     binder->jitter.state = seed;
-    binder->path = buf_with_max(PATH_MAX_BYTES);
+    binder->path = buf_with_max(API_PATH_BYTES_MAX);
     return binder;
 }
 
@@ -388,8 +386,8 @@ void binder_try_again(struct binder *binder, struct attempt *attempt, enum step 
         return;
     }
     /* A server (or a proxy) may ask for a day; what it holds up is a booking. */
-    if (retry_after_s > RETRY_AFTER_MAX_S)
-        retry_after_s = RETRY_AFTER_MAX_S;
+    if (retry_after_s > API_RETRY_AFTER_MAX_S)
+        retry_after_s = API_RETRY_AFTER_MAX_S;
     if (retry_after_s * 1000 > wait_ms)
         wait_ms = retry_after_s * 1000;
     attempt->step = step;

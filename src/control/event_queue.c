@@ -14,7 +14,6 @@
 #define TIMEOUT_MS 5000u
 #define TEXT_MAX_BYTES 512 /* of reason, action, uid */
 #define KEY_MAX_BYTES 4096
-#define PATH_MAX_BYTES 2048
 #define BODY_MAX_BYTES 16384 /* a note may be written with six bytes for each of its own */
 #define TOKEN 1000u          /* what a request takes out of the bucket */
 #define NANOSECONDS_IN_MS 1000000u
@@ -38,7 +37,7 @@ struct event_queue *event_queue_new(const struct event_queue_options *options)
     queue->series = map_new(&key);
     queue->key = buf_with_max(KEY_MAX_BYTES);
     queue->note = buf_with_max(EVENT_NOTE_MAX_BYTES);
-    queue->path = buf_with_max(PATH_MAX_BYTES);
+    queue->path = buf_with_max(API_PATH_BYTES_MAX);
     queue->body = buf_with_max(BODY_MAX_BYTES);
     return queue;
 }

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH_MAX_BYTES 2048
 #define PAUSE_MAX_TENTHS 22u /* of the retry period, between two rounds of who does not lead */
 #define LONG_PAUSE_ROUNDS 5u
 
@@ -75,7 +74,7 @@ struct lease *lease_new(const struct lease_options *options)
     /* A renewal that hangs, and the look after it, leave time for one more renewal. */
     lease->timeout_ms = most(1, least(2 * options->retry_ms, options->renew_deadline_ms / 3));
     lease->jitter.state = options->seed;
-    lease->path = buf_with_max(PATH_MAX_BYTES);
+    lease->path = buf_with_max(API_PATH_BYTES_MAX);
     lease->body = buf_with_max(LEASE_JSON_MAX_BYTES);
     lease_record_init(&lease->record);
     lease->next = CALL_LOOK;

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PATH_MAX_BYTES 2048
 #define BODY_MAX_BYTES 2048
 
 static const struct backoff_limits RETRY_LIMITS = {50, 1000, 10000};
@@ -43,7 +42,7 @@ struct lock_keeper *lock_keeper_new(const struct lock_keeper_options *options)
     keeper->lanes = map_new(&key);
     keeper->listed = map_new(&key);
     keeper->permitted_until_ms = UINT64_MAX;
-    keeper->path = buf_with_max(PATH_MAX_BYTES);
+    keeper->path = buf_with_max(API_PATH_BYTES_MAX);
     keeper->body = buf_with_max(BODY_MAX_BYTES);
     return keeper;
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RETRY_AFTER_MAX_S 30u
 #define LOOK_FAILED_MS 2000u /* a holder that is doing well after all is asked about no sooner */
 
 static struct lane *find_lane(const struct lock_keeper *keeper, uint64_t id)
@@ -51,8 +50,8 @@ static uint64_t after_a_while_ms(struct lane *lane, uint64_t retry_after_s, uint
 {
     uint64_t wait_ms = backoff_next_ms(&lane->backoff, now_ms);
 
-    if (retry_after_s > RETRY_AFTER_MAX_S)
-        retry_after_s = RETRY_AFTER_MAX_S;
+    if (retry_after_s > API_RETRY_AFTER_MAX_S)
+        retry_after_s = API_RETRY_AFTER_MAX_S;
     if (retry_after_s * 1000 > wait_ms)
         wait_ms = retry_after_s * 1000;
     return now_ms + wait_ms;

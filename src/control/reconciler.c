@@ -17,8 +17,6 @@
 
 #define PAGE_LIMIT 500
 #define PAGES_MAX 2000u
-#define PATH_MAX_BYTES (64u << 10)
-#define REFUSAL_MAX_BYTES (64u << 10)
 #define TIMEOUT_MS 60000u  /* of a page */
 #define ASK_PAUSE_MS 2000u /* so that nobody keeps the server busy by asking */
 #define RETRY_MS 30000u    /* after a comparison that could not be completed */
@@ -63,8 +61,8 @@ struct reconciler *reconciler_new(const struct reconciler_options *options)
     r->options = *options;
     r->jitter.state = options->seed;
     r->due_ms = UINT64_MAX;
-    r->path = buf_with_max(PATH_MAX_BYTES);
-    r->refusal = buf_with_max(REFUSAL_MAX_BYTES);
+    r->path = buf_with_max(API_LIST_PATH_BYTES_MAX);
+    r->refusal = buf_with_max(API_REFUSAL_BYTES_MAX);
     return r;
 }
 

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_LIMIT 500                /* objects on a page of a list */
-#define REFUSAL_MAX_BYTES (64u << 10) /* of the body that explains a failure */
-#define PATH_MAX_BYTES (64u << 10)
+#define PAGE_LIMIT 500         /* objects on a page of a list */
 #define LIST_PAGES_MAX 2000u   /* a million objects */
 #define LIST_MAX_MS 600000u    /* from the first page to the last, however it drips */
 #define ANSWER_WAIT_MS 60000u  /* for a status, and between bytes of a list */
@@ -42,8 +40,8 @@ struct reflector *reflector_new(const struct reflector_options *options)
     r->jitter.state = options->seed;
     backoff_init(&r->backoff, &RETRY_LIMITS, jitter_between(&r->jitter, 0, UINT64_MAX));
     watch_stream_init(&r->stream, EVENT_MAX_BYTES);
-    r->refusal = buf_with_max(REFUSAL_MAX_BYTES);
-    r->path = buf_with_max(PATH_MAX_BYTES);
+    r->refusal = buf_with_max(API_REFUSAL_BYTES_MAX);
+    r->path = buf_with_max(API_LIST_PATH_BYTES_MAX);
     r->stage = options->streams_lists ? STREAMING : LISTING;
     r->is_unproven = true;
     snprintf(r->problem, sizeof r->problem, "%s: not listed yet", reflector_resource(r));
@@ -217,7 +215,7 @@ static void start(struct reflector *r, uint64_t now_ms, struct reflector_wish *o
         start_watch(r, now_ms);
     if (r->path.overflowed) {
         reflector_fail(r, LIST_ANEW, now_ms, "%s: the position is longer than %u bytes",
-                       reflector_resource(r), PATH_MAX_BYTES);
+                       reflector_resource(r), API_LIST_PATH_BYTES_MAX);
         out->wait_until_ms = r->send_at_ms;
         return;
     }

@@ -16,7 +16,6 @@
 #define TIMEOUT_MS 5000u
 #define UNSEEN_MS 30000u /* a pod that the watch does not show for so long after filter is gone */
 #define BODY_MAX_BYTES 512
-#define PATH_MAX_BYTES 1024
 
 static const struct backoff_limits RETRY_LIMITS = {1000, 60000, 120000};
 
@@ -42,7 +41,7 @@ struct waker *waker_new(struct cluster *cluster, struct history *history, uint64
     waker->cluster = cluster;
     waker->history = history;
     waker->due_ms = UINT64_MAX;
-    waker->path = buf_with_max(PATH_MAX_BYTES);
+    waker->path = buf_with_max(API_PATH_BYTES_MAX);
     waker->body = buf_with_max(BODY_MAX_BYTES);
     backoff_init(&waker->backoff, &RETRY_LIMITS, seed);
     return waker;

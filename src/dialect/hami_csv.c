@@ -9,9 +9,6 @@
 #include <string.h>
 
 #define FIELDS_MAX 10 /* one more than there can be */
-#define MEMORY_MIB_MAX (1LL << 40)
-#define AMOUNT_MAX 65535
-#define NUMA_MAX 32767
 
 /* id, count, memory, cores, type, numa, health, and of newer plugins index, mode */
 enum field { ID, COUNT, MEMORY, CORES, TYPE, NUMA, HEALTH, OLD_FIELDS, INDEX = OLD_FIELDS, MODE };
@@ -67,15 +64,15 @@ static const char *read_entry(char *entry, struct hami_device *out)
     if (count != OLD_FIELDS && count != NEW_FIELDS)
         return "must have 7 or 9 fields";
     *out = (struct hami_device){.id = fields[ID], .type = fields[TYPE], .index = -1, .mode = ""};
-    if (!read_number(fields[COUNT], 0, AMOUNT_MAX, &out->slots) ||
-        !read_number(fields[MEMORY], 0, MEMORY_MIB_MAX, &out->memory_mib) ||
-        !read_number(fields[CORES], 0, AMOUNT_MAX, &out->cores) ||
-        !read_number(fields[NUMA], NUMA_UNKNOWN, NUMA_MAX, &out->numa))
+    if (!read_number(fields[COUNT], 0, DEVICE_SLOTS_MAX, &out->slots) ||
+        !read_number(fields[MEMORY], 0, DEVICE_MEMORY_MIB_MAX, &out->memory_mib) ||
+        !read_number(fields[CORES], 0, DEVICE_CORES_MAX, &out->cores) ||
+        !read_number(fields[NUMA], NUMA_UNKNOWN, DEVICE_NUMA_MAX, &out->numa))
         return "count, memory, cores and NUMA node must be whole numbers";
     if (!read_health(fields[HEALTH], &out->healthy))
         return "health must be true or false";
     if (count == NEW_FIELDS) {
-        if (!read_number(fields[INDEX], 0, AMOUNT_MAX, &out->index))
+        if (!read_number(fields[INDEX], 0, DEVICE_INDEX_MAX, &out->index))
             return "index must be a whole number";
         out->mode = fields[MODE];
     }

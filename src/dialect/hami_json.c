@@ -70,10 +70,6 @@ json_t *hami_json_read(const struct hami_reading *reading, const char *text)
 
 /* --- the common form ------------------------------------------------------------------------- */
 
-#define MEMORY_MIB_MAX (1LL << 40)
-#define AMOUNT_MAX 65535
-#define NUMA_MAX 32767
-
 /* Go leaves out what is 0 or false. */
 static const char *read_entry(const json_t *json, struct hami_device *out)
 {
@@ -84,11 +80,11 @@ static const char *read_entry(const json_t *json, struct hami_device *out)
     if (!hami_json_text(json, "id", &out->id) || !hami_json_text(json, "type", &out->type) ||
         !hami_json_text(json, "mode", &out->mode))
         return "\"id\", \"type\" and \"mode\" must be texts";
-    if (!hami_json_number(json, "index", 0, AMOUNT_MAX, -1, &out->index) ||
-        !hami_json_number(json, "count", 0, AMOUNT_MAX, 0, &out->slots) ||
-        !hami_json_number(json, "devmem", 0, MEMORY_MIB_MAX, 0, &out->memory_mib) ||
-        !hami_json_number(json, "devcore", 0, AMOUNT_MAX, 0, &out->cores) ||
-        !hami_json_number(json, "numa", NUMA_UNKNOWN, NUMA_MAX, 0, &out->numa))
+    if (!hami_json_number(json, "index", 0, DEVICE_INDEX_MAX, -1, &out->index) ||
+        !hami_json_number(json, "count", 0, DEVICE_SLOTS_MAX, 0, &out->slots) ||
+        !hami_json_number(json, "devmem", 0, DEVICE_MEMORY_MIB_MAX, 0, &out->memory_mib) ||
+        !hami_json_number(json, "devcore", 0, DEVICE_CORES_MAX, 0, &out->cores) ||
+        !hami_json_number(json, "numa", NUMA_UNKNOWN, DEVICE_NUMA_MAX, 0, &out->numa))
         return "\"index\", \"count\", \"devmem\", \"devcore\" and \"numa\" must be whole numbers";
     if (health != NULL && !json_is_boolean(health))
         return "\"health\" must be true or false";
@@ -102,7 +98,7 @@ static int network_of(const json_t *json)
     const json_t *id = hami_json_get(hami_json_get(json, "custominfo"), "NetworkID");
     double number = json_is_number(id) ? json_number_value(id) : -1;
 
-    return number >= 0 && number <= AMOUNT_MAX ? (int)number : ZONE_UNKNOWN;
+    return number >= 0 && number <= DEVICE_INDEX_MAX ? (int)number : ZONE_UNKNOWN;
 }
 
 static void read_listed(const struct hami_reading *reading, size_t entry, const json_t *json)

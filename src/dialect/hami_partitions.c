@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMORY_MIB_MAX (1LL << 40)
-#define CORES_MAX 10000
-
 /* --- profiles of 2.10 ------------------------------------------------------------------------ */
 
 /* All placements of a profile have its width. */
@@ -46,8 +43,8 @@ static const char *read_profile(const json_t *json, struct partition_profile *ou
     *out = (struct partition_profile){0};
     if (!json_is_object(json) || !hami_json_text(json, "name", &name) || name[0] == '\0' ||
         strlen(name) >= sizeof out->name ||
-        !hami_json_number(json, "memoryMB", 1, MEMORY_MIB_MAX, 0, &memory_mib) ||
-        !hami_json_number(json, "core", 0, CORES_MAX, 0, &cores) ||
+        !hami_json_number(json, "memoryMB", 1, DEVICE_MEMORY_MIB_MAX, 0, &memory_mib) ||
+        !hami_json_number(json, "core", 0, DEVICE_CORES_MAX, 0, &cores) ||
         !hami_json_number(json, "sliceCount", 0, PARTITION_SLICES_MAX, 0, &slices))
         return "\"name\", \"memoryMB\", \"core\" and \"sliceCount\" of a profile are expected";
     memcpy(out->name, name, strlen(name));

@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMORY_MIB_MAX (1LL << 40)
-#define AMOUNT_MAX 65535
-#define NUMA_MAX 32767
-
 static const json_t *list_of(const struct hami_reading *reading, const json_t *list)
 {
     if (list != NULL && !json_is_array(list))
@@ -33,10 +29,10 @@ static const char *read_metax_entry(const json_t *json, struct hami_device *out)
         return "must be an object";
     if (!hami_json_text(json, "uuid", &out->id) || !hami_json_text(json, "model", &out->type))
         return "\"uuid\" and \"model\" must be texts";
-    if (!hami_json_number(json, "totalDevCount", 0, AMOUNT_MAX, 0, &out->slots) ||
-        !hami_json_number(json, "totalCompute", 0, AMOUNT_MAX, 0, &out->cores) ||
-        !hami_json_number(json, "totalVRam", 0, MEMORY_MIB_MAX, 0, &out->memory_mib) ||
-        !hami_json_number(json, "numa", NUMA_UNKNOWN, NUMA_MAX, 0, &out->numa))
+    if (!hami_json_number(json, "totalDevCount", 0, DEVICE_SLOTS_MAX, 0, &out->slots) ||
+        !hami_json_number(json, "totalCompute", 0, DEVICE_CORES_MAX, 0, &out->cores) ||
+        !hami_json_number(json, "totalVRam", 0, DEVICE_MEMORY_MIB_MAX, 0, &out->memory_mib) ||
+        !hami_json_number(json, "numa", NUMA_UNKNOWN, DEVICE_NUMA_MAX, 0, &out->numa))
         return "\"totalDevCount\", \"totalCompute\", \"totalVRam\" and \"numa\" must be whole "
                "numbers";
     if (healthy != NULL && !json_is_boolean(healthy))
@@ -92,13 +88,13 @@ static bool read_digits(const json_t *json, const char *key, long long *out)
     const char *text = "";
     char *end;
 
-    if (hami_json_number(json, key, 0, AMOUNT_MAX, -1, out))
+    if (hami_json_number(json, key, 0, DEVICE_INDEX_MAX, -1, out))
         return *out >= 0;
     if (!hami_json_text(json, key, &text) || text[0] == '\0' || strlen(text) > 5 ||
         strspn(text, "0123456789") != strlen(text))
         return false;
     *out = strtoll(text, &end, 10);
-    return *out <= AMOUNT_MAX;
+    return *out <= DEVICE_INDEX_MAX;
 }
 
 /*

@@ -13,11 +13,6 @@
 #include <string.h>
 
 #define PRODUCT_MAX 256
-#define MEMORY_MIB_MAX (1LL << 40)
-#define CORES_MAX 10000
-#define SLOTS_MAX 10000
-#define INDEX_MAX 65535
-#define NUMA_MAX 32767
 
 /* One entry of the inventory being read. */
 struct entry {
@@ -142,12 +137,14 @@ static void read_device(struct entry *entry, const struct class_table *classes)
     const char *bus_id = read_string(entry, "busId", DEVICE_ID_BYTES_MAX);
     const struct device_class *class = read_class(entry, classes);
     struct device fields = {
-        .index = (unsigned)read_number(entry, "index", 0, INDEX_MAX, (long long)entry->number),
-        .memory_mib = (uint64_t)read_number(entry, "memoryMiB", 0, MEMORY_MIB_MAX, 0),
-        .cores = (uint16_t)read_number(entry, "cores", 0, CORES_MAX, class ? class->cores : 0),
-        .slots = (uint16_t)read_number(entry, "slots", 0, SLOTS_MAX, 1),
-        .numa = (int)read_number(entry, "numa", NUMA_UNKNOWN, NUMA_MAX, NUMA_UNKNOWN),
-        .zone = (int)read_number(entry, "zone", ZONE_UNKNOWN, INDEX_MAX, ZONE_UNKNOWN),
+        .index =
+            (unsigned)read_number(entry, "index", 0, DEVICE_INDEX_MAX, (long long)entry->number),
+        .memory_mib = (uint64_t)read_number(entry, "memoryMiB", 0, DEVICE_MEMORY_MIB_MAX, 0),
+        .cores =
+            (uint16_t)read_number(entry, "cores", 0, DEVICE_CORES_MAX, class ? class->cores : 0),
+        .slots = (uint16_t)read_number(entry, "slots", 0, DEVICE_SLOTS_MAX, 1),
+        .numa = (int)read_number(entry, "numa", NUMA_UNKNOWN, DEVICE_NUMA_MAX, NUMA_UNKNOWN),
+        .zone = (int)read_number(entry, "zone", ZONE_UNKNOWN, DEVICE_INDEX_MAX, ZONE_UNKNOWN),
         .service = read_service(entry),
         .healthy = read_healthy(entry),
     };

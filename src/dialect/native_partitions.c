@@ -3,11 +3,10 @@
 #include "native_partitions.h"
 
 #include "topofit/mem.h"
+#include "topofit/node.h"
 
 #include <string.h>
 
-#define MEMORY_MIB_MAX (1LL << 40)
-#define CORES_MAX 10000
 #define COMPUTE_MAX 64
 
 /* A whole number up to a limit; 0 when the key is missing. */
@@ -46,8 +45,8 @@ static const char *read_profile(const json_t *json, struct partition_profile *ou
     bool failed = name == NULL || strlen(name) >= sizeof out->name;
 
     *out = (struct partition_profile){
-        .memory_mib = (uint64_t)read_number(json, "memoryMiB", MEMORY_MIB_MAX, &failed),
-        .cores = (uint16_t)read_number(json, "cores", CORES_MAX, &failed),
+        .memory_mib = (uint64_t)read_number(json, "memoryMiB", DEVICE_MEMORY_MIB_MAX, &failed),
+        .cores = (uint16_t)read_number(json, "cores", DEVICE_CORES_MAX, &failed),
         .width = (uint8_t)read_number(json, "size", PARTITION_SLICES_MAX, &failed),
         .compute = (uint8_t)read_number(json, "compute", COMPUTE_MAX, &failed),
         .starts = read_starts(json, &failed),

@@ -14,7 +14,6 @@
 #define RECORD_VERSION 1
 #define RECORD_BYTES_MAX (256 * 1024)
 #define ID_MAX 128
-#define AMOUNT_MAX (1LL << 40)
 
 static const char *const kinds[] = {
     [CONTAINER_APP] = "app", [CONTAINER_INIT] = "init", [CONTAINER_SIDECAR] = "sidecar"};
@@ -89,7 +88,7 @@ static int read_device(const json_t *json, struct allocated_container *container
     struct allocated_device *device;
 
     if (read_string(json, "id", &id, err) < 0 || read_string(json, "mode", &mode, err) < 0 ||
-        read_number(json, "memoryMiB", AMOUNT_MAX, &memory_mib, err) < 0 ||
+        read_number(json, "memoryMiB", DEVICE_MEMORY_MIB_MAX, &memory_mib, err) < 0 ||
         read_number(json, "cores", UINT16_MAX, &cores, err) < 0 ||
         read_number(json, "slots", UINT16_MAX, &slots, err) < 0)
         return -(int)err->code;

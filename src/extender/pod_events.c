@@ -2,13 +2,13 @@
 /* pod_events - what is told about a pod for people to read. */
 #include "pod_events.h"
 
+#include "topofit/event_json.h"
 #include "topofit/mem.h"
 
 #include <string.h>
 
-#define NOTE_MAX_BYTES 1024 /* the API server takes no more */
-#define FITTING_TOLD 3      /* nodes that fit, the best ones */
-#define NODES_TOLD 5 /* names of a reason in HAMi's words: a note is no list of the cluster */
+#define FITTING_TOLD 3 /* nodes that fit, the best ones */
+#define NODES_TOLD 5   /* names of a reason in HAMi's words: a note is no list of the cluster */
 
 static bool is_watched(const struct extender *extender, const struct pod *pod)
 {
@@ -70,7 +70,7 @@ static void list_reasons(const unsigned by_reason[REASON_COUNT], struct buf *not
 
 static void tell_reasons(const struct extender *extender, const struct decision *decision)
 {
-    AUTO(buf_clear) struct buf note = buf_with_max(NOTE_MAX_BYTES);
+    AUTO(buf_clear) struct buf note = buf_with_max(EVENT_NOTE_MAX_BYTES);
 
     buf_addf(&note, "none of %u nodes fits", decision->considered);
     list_reasons(decision->by_reason, &note);
@@ -144,7 +144,7 @@ static void tell_reasons_as_hami(const struct extender *extender, const struct d
 static void tell_bound_as_hami(const struct extender *extender, const struct pod *pod,
                                const char *node)
 {
-    AUTO(buf_clear) struct buf note = buf_with_max(NOTE_MAX_BYTES);
+    AUTO(buf_clear) struct buf note = buf_with_max(EVENT_NOTE_MAX_BYTES);
 
     buf_addf(&note, "Successfully binding node [%s] to %s/%s", node, pod->namespace, pod->name);
     tell(extender,

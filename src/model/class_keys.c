@@ -3,14 +3,13 @@
 #include "topofit/class_keys.h"
 
 #include "topofit/mem.h"
+#include "topofit/node.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEVICES_MAX 4096
-#define MEMORY_MIB_MAX (1u << 30)
-#define CORES_MAX 10000
 
 #define IN(type, field) offsetof(type, field), sizeof(((type *)0)->field)
 #define AT(field) IN(struct device_class, field)
@@ -32,8 +31,8 @@ static const struct class_key template_keys[] = {
     {"name", CLASS_TEXT, IN(struct class_template, name),
      .purpose = "what the vendor's tools call it"},
     {"memoryMiB", CLASS_NUMBER, IN(struct class_template, memory_mib), .required = true, .min = 1,
-     .max = MEMORY_MIB_MAX, .purpose = "memory of the piece"},
-    {"cores", CLASS_NUMBER, IN(struct class_template, cores), .max = CORES_MAX,
+     .max = CLASS_MEMORY_MIB_MAX, .purpose = "memory of the piece"},
+    {"cores", CLASS_NUMBER, IN(struct class_template, cores), .max = DEVICE_CORES_MAX,
      .purpose = "how many of the device's compute cores it has; 0: not said"},
 };
 
@@ -98,22 +97,22 @@ static const struct class_key keys[] = {
     {"memory.counted", CLASS_YES_NO, AT(memory_counted), .fallback = "true",
      .purpose = "false: devices report no memory, and none is counted"},
     {"memory.unitMiB", CLASS_NUMBER, AT(memory_unit_mib), .fallback = "1", .min = 1,
-     .max = MEMORY_MIB_MAX, .purpose = "what 1 without a suffix means"},
-    {"memory.plainMiBAbove", CLASS_NUMBER, AT(memory_mib_above), .max = MEMORY_MIB_MAX,
+     .max = CLASS_MEMORY_MIB_MAX, .purpose = "what 1 without a suffix means"},
+    {"memory.plainMiBAbove", CLASS_NUMBER, AT(memory_mib_above), .max = CLASS_MEMORY_MIB_MAX,
      .purpose = "a number above it without a suffix is MiB, whatever the unit; 0: none is"},
     {"memory.roundUpToMiB", CLASS_NUMBER, AT(memory_granule_mib), .fallback = "1", .min = 1,
-     .max = MEMORY_MIB_MAX, .purpose = "amounts are rounded up to a multiple of it"},
+     .max = CLASS_MEMORY_MIB_MAX, .purpose = "amounts are rounded up to a multiple of it"},
     {"memory.forAll", CLASS_YES_NO, AT(memory_for_all),
      .purpose = "the amount is that of all devices of the container together"},
-    {"memory.allowedMiB", CLASS_NUMBERS, AT(memory_allowed), .min = 1, .max = MEMORY_MIB_MAX,
+    {"memory.allowedMiB", CLASS_NUMBERS, AT(memory_allowed), .min = 1, .max = CLASS_MEMORY_MIB_MAX,
      .purpose = "amounts that may be asked for; empty: any"},
     {"memory.templates", CLASS_ROWS, AT(templates), .rows = &template_shape,
      .purpose = "sizes in which devices are cut, smallest first: amounts are rounded up to one"},
-    {"memory.capacityMiB", CLASS_NUMBER, AT(memory_capacity_mib), .max = MEMORY_MIB_MAX,
+    {"memory.capacityMiB", CLASS_NUMBER, AT(memory_capacity_mib), .max = CLASS_MEMORY_MIB_MAX,
      .purpose = "beside templates: more than the largest and up to this is a whole device, beyond "
                 "is refused; 0: no more than the largest"},
 
-    {"cores.whole", CLASS_NUMBER, AT(cores), .fallback = "100", .min = 1, .max = CORES_MAX,
+    {"cores.whole", CLASS_NUMBER, AT(cores), .fallback = "100", .min = 1, .max = DEVICE_CORES_MAX,
      .purpose = "core units of a device whose inventory does not say"},
     {"cores.percent", CLASS_YES_NO, AT(cores_percent),
      .purpose = "the amount is percent of the device's own core units, not units"},
@@ -121,14 +120,14 @@ static const struct class_key keys[] = {
      .purpose = "the amount is that of all devices of the container together"},
     {"cores.countDevices", CLASS_YES_NO, AT(cores_count_devices),
      .purpose = "cores without a count say how many devices: a part of one, or whole ones"},
-    {"cores.ofMemoryMiB", CLASS_NUMBER, AT(cores_of_memory_mib), .max = MEMORY_MIB_MAX,
+    {"cores.ofMemoryMiB", CLASS_NUMBER, AT(cores_of_memory_mib), .max = CLASS_MEMORY_MIB_MAX,
      .purpose = "cores follow memory, all of them at so many MiB; 0: they do not"},
 
     {"defaults.count", CLASS_NUMBER, AT(default_count), .fallback = "1", .min = 1,
      .max = DEVICES_MAX, .purpose = "devices when amounts are given and no count"},
-    {"defaults.memoryMiB", CLASS_NUMBER, AT(default_memory_mib), .max = MEMORY_MIB_MAX,
+    {"defaults.memoryMiB", CLASS_NUMBER, AT(default_memory_mib), .max = CLASS_MEMORY_MIB_MAX,
      .purpose = "memory of each device when none is given; 0: all of it"},
-    {"defaults.cores", CLASS_NUMBER, AT(default_cores), .max = CORES_MAX,
+    {"defaults.cores", CLASS_NUMBER, AT(default_cores), .max = DEVICE_CORES_MAX,
      .purpose = "cores of each device when none are given; 0: no promise"},
 
     {"anySize.annotation", CLASS_TEXT, AT(free_annotation),
@@ -181,17 +180,18 @@ static const struct class_key keys[] = {
     {"hami.capacity.count", CLASS_TEXT, AT(hami.capacity.count_resource),
      .purpose = "resource that counts the devices; without it that of the class"},
     {"hami.capacity.units", CLASS_NUMBER, AT(hami.capacity.units), .fallback = "1", .min = 1,
-     .max = CORES_MAX, .purpose = "how many of that resource are one device"},
-    {"hami.capacity.memoryMiB", CLASS_NUMBER, AT(hami.capacity.memory_mib), .max = MEMORY_MIB_MAX,
-     .purpose = "memory of each device; 0: by the next key"},
+     .max = DEVICE_CORES_MAX, .purpose = "how many of that resource are one device"},
+    {"hami.capacity.memoryMiB", CLASS_NUMBER, AT(hami.capacity.memory_mib),
+     .max = CLASS_MEMORY_MIB_MAX, .purpose = "memory of each device; 0: by the next key"},
     {"hami.capacity.memory", CLASS_TEXT, AT(hami.capacity.memory_resource),
      .purpose = "resource with the memory of all devices together"},
     {"hami.capacity.memoryUnitMiB", CLASS_NUMBER, AT(hami.capacity.memory_unit_mib),
-     .fallback = "1", .min = 1, .max = MEMORY_MIB_MAX, .purpose = "what 1 of it means"},
+     .fallback = "1", .min = 1, .max = CLASS_MEMORY_MIB_MAX, .purpose = "what 1 of it means"},
     {"hami.capacity.cores", CLASS_TEXT, AT(hami.capacity.cores_resource),
      .purpose = "resource with the cores of all devices together; without it cores.whole counts"},
     {"hami.capacity.slots", CLASS_NUMBER, AT(hami.capacity.slots), .fallback = "1",
-     .max = CORES_MAX, .purpose = "pods that may share a device; 0: as many as it has cores"},
+     .max = DEVICE_CORES_MAX,
+     .purpose = "pods that may share a device; 0: as many as it has cores"},
     {"hami.capacity.numaHalves", CLASS_YES_NO, AT(hami.capacity.numa_halves),
      .purpose = "the first half of the devices is on NUMA node 0, the second on 1"},
     {"sets", CLASS_ROWS, AT(sets), .rows = &set_rule_shape,

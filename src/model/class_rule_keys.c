@@ -2,13 +2,11 @@
 /* class_rule_keys - the keys of a class file that say how devices are given out and divided. */
 #include "topofit/class_keys.h"
 #include "topofit/mem.h"
+#include "topofit/node.h"
 #include "topofit/partition.h"
 #include "topofit/peers.h"
 #include "topofit/set_rule.h"
 
-#define MEMORY_MIB_MAX (1u << 30)
-#define CORES_MAX 10000
-#define INDEX_MAX 65535
 #define HANDLES_MAX 65535
 
 #define IN(type, field) offsetof(type, field), sizeof(((type *)0)->field)
@@ -27,8 +25,8 @@ static const struct class_word zone_words[] = {
     {"smallest", ZONES_SMALLEST}, {"largest", ZONES_LARGEST}, {NULL, 0}};
 
 static const struct class_key crossing_keys[] = {
-    {"devices", CLASS_NUMBERS, IN(struct set_crossing, devices), .required = true, .max = INDEX_MAX,
-     .purpose = "indices of the devices of the set, ascending"},
+    {"devices", CLASS_NUMBERS, IN(struct set_crossing, devices), .required = true,
+     .max = DEVICE_INDEX_MAX, .purpose = "indices of the devices of the set, ascending"},
 };
 
 static const struct class_shape crossing_shape = {crossing_keys, ARRAY_LEN(crossing_keys),
@@ -76,8 +74,8 @@ static const struct class_key profile_keys[] = {
     {"name", CLASS_TEXT, IN(struct class_profile, name), .required = true,
      .purpose = "as the vendor's tools call it"},
     {"memoryMiB", CLASS_NUMBER, IN(struct class_profile, memory_mib), .required = true, .min = 1,
-     .max = MEMORY_MIB_MAX, .purpose = "its memory"},
-    {"cores", CLASS_NUMBER, IN(struct class_profile, cores), .max = CORES_MAX,
+     .max = CLASS_MEMORY_MIB_MAX, .purpose = "its memory"},
+    {"cores", CLASS_NUMBER, IN(struct class_profile, cores), .max = DEVICE_CORES_MAX,
      .purpose = "core units of the device that it has"},
     {"width", CLASS_NUMBER, IN(struct class_profile, width), .fallback = "1", .min = 1,
      .max = PARTITION_SLICES_MAX, .purpose = "memory slices in a row"},

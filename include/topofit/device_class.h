@@ -93,6 +93,7 @@ struct device_class {
     uint16_t cores;           /* core units of a whole device, unless the inventory says more */
     bool cores_percent;       /* the amount is percent of the device's own core units */
     bool cores_for_all;       /* the amount is of all devices of the container */
+    bool cores_addressed;     /* its runtime has a container's cores one by one: core_choice.h */
     bool cores_count_devices; /* cores alone, without a count, say how many devices */
     uint64_t
         cores_of_memory_mib; /* cores follow memory: all of them at so many MiB; 0: they do not */

@@ -29,7 +29,7 @@ struct allocated_device {
     enum service service;
     enum application application;
     struct partition_placement partition; /* with ISOLATION_PARTITIONED */
-    uint32_t core_mask; /* which cores it has, where they are chosen (core_choice.h); else 0 */
+    uint32_t core_mask; /* which cores it has, where that is known (core_choice.h); else 0 */
 };
 
 struct allocated_container {
@@ -68,6 +68,7 @@ struct grant {
     enum application application;
     struct partition_use partitions; /* of all its phases: they stay where they are */
     uint32_t core_mask;              /* of all its phases */
+    bool is_planned;                 /* there is no record yet that could say which cores it has */
 };
 
 /*
@@ -94,7 +95,7 @@ struct device_use {
     uint64_t memory_mib;
     uint32_t cores;
     uint16_t slots;           /* tenants */
-    bool exclusive;           /* a tenant holds all cores: nobody may join */
+    bool exclusive;           /* a tenant holds all cores, or perhaps any: nobody may join */
     bool conflicted;          /* its records exceed it or mix modes: no new tenant until cured */
     enum isolation_mode mode; /* of its tenants; ISOLATION_NONE when idle */
     uint8_t service;          /* enum service of its tenants */

@@ -105,7 +105,6 @@ struct hami_class {
     char *to_allocate_key; /* NULL: the plugin reads only the extra keys */
     char *allocated_key;   /* what a pod has; NULL only without a word */
     bool writes_product;   /* records call devices by their product instead of `word` */
-    bool cores_as_mask;    /* records have a bit for each core */
     enum hami_lock lock;
     struct hami_keys use_types, avoid_types, use_ids, avoid_ids;
     char *numa_bind_key;

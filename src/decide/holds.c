@@ -59,6 +59,7 @@ static struct grant grant_on(const struct problem *problem, const struct plan *p
         .service = matches ? problem->request->service : SERVICE_ANY,
         .application = matches ? problem->request->application : APPLICATION_ANY,
         .partitions = plan_partitions_on(plan, problem->node, i),
+        .is_planned = true,
     };
 }
 

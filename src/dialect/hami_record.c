@@ -5,6 +5,7 @@
 #include "hami_list.h"
 #include "hami_partitions.h"
 #include "hami_slots.h"
+#include "topofit/core_choice.h"
 #include "topofit/mem.h"
 #include "topofit/node_lock.h"
 
@@ -118,8 +119,8 @@ static int take_line(const struct list_reading *reading, size_t slot, size_t lin
     const struct hami_line *text = &reading->list.slots[slot].lines[line];
     size_t position = reading->positions[slot];
     const struct ask *ask = ask_of(reading->request, reading->class, position);
-    uint32_t cores = reading->class->hami.cores_as_mask ? (uint32_t)__builtin_popcount(text->cores)
-                                                        : text->cores;
+    uint32_t cores =
+        reading->class->cores_addressed ? (uint32_t)__builtin_popcount(text->cores) : text->cores;
     struct partition_placement partition = {0};
     struct allocated_device *device;
 
@@ -132,7 +133,7 @@ static int take_line(const struct list_reading *reading, size_t slot, size_t lin
     device->memory_mib = text->memory_mib;
     device->cores = (uint16_t)cores;
     device->partition = partition;
-    device->core_mask = reading->class->hami.cores_as_mask ? text->cores : 0;
+    device->core_mask = reading->class->cores_addressed ? text->cores : 0;
     device->mode = mode_of(reading->request, ask, &partition);
     device->service = reading->request->service;
     device->application = reading->request->application;
@@ -250,14 +251,14 @@ int hami_read_record(const struct kube_pod *kube, const struct class_table *clas
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* Whoever booked the device without choosing cores has all of them, or the first. */
-static uint32_t cores_of(const struct allocated_device *given, const struct device_class *class)
+/* Of cores that are not known by name all are told: so they are booked, too. */
+static uint32_t cores_of(const struct allocated_device *given, const struct device *device)
 {
-    if (!class->hami.cores_as_mask || given->cores == 0)
+    if (!device->class->cores_addressed)
         return given->cores;
-    if (given->core_mask != 0)
+    if (core_naming(device, given->cores, given->core_mask) == CORES_NAMED)
         return given->core_mask;
-    return given->cores >= 31 ? INT32_MAX : (UINT32_C(1) << given->cores) - 1;
+    return device->cores >= 31 ? INT32_MAX : (UINT32_C(1) << device->cores) - 1;
 }
 
 static void write_device(const struct allocated_device *given, const struct device *device,
@@ -270,7 +271,7 @@ static void write_device(const struct allocated_device *given, const struct devi
     struct hami_line *line = hami_list_add_line(out, device->id, type);
 
     line->memory_mib = given->memory_mib;
-    line->cores = cores_of(given, device->class);
+    line->cores = cores_of(given, device);
     if (device->partitions != NULL)
         hami_suffix_of(device->partitions, &given->partition, line);
 }

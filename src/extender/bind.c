@@ -251,7 +251,10 @@ static int reserve(struct binding *binding, struct allocation *out, struct error
         if (verdict.reason != REASON_OK)
             return error_set(err, ERR_CONFLICT, "%s", reason_text(verdict.reason));
         plan_allocation(&plan, state->node, &binding->pod->request, out);
-        cores_choose(out, state->node, &state->use);
+        if (!cores_choose(out, state->node, &state->use)) {
+            allocation_clear(out);
+            return error_set(err, ERR_CONFLICT, "%s", reason_text(REASON_CORES));
+        }
         free(out->pod_uid);
         out->pod_uid = xstrdup(binding->pod->uid);
         if (cluster_reserve(extender->cluster, binding->pod, out, state, &binding->token, err) == 0)

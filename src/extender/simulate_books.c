@@ -99,7 +99,8 @@ static void add_use(struct sim_machine *machine, const struct sim_job *job)
                                     .memory_mib = ask_memory_mib(request, ask, device->memory_mib),
                                     .cores = ask_cores(request, ask, device->cores),
                                     .slots = 1,
-                                    .mode = ask_isolation_mode(request, ask)};
+                                    .mode = ask_isolation_mode(request, ask),
+                                    .is_planned = true};
 
         node_use_add(&machine->use, node, &grant);
     }

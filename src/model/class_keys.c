@@ -120,6 +120,8 @@ static const struct class_key keys[] = {
      .purpose = "the amount is that of all devices of the container together"},
     {"cores.countDevices", CLASS_YES_NO, AT(cores_count_devices),
      .purpose = "cores without a count say how many devices: a part of one, or whole ones"},
+    {"cores.addressed", CLASS_YES_NO, AT(cores_addressed),
+     .purpose = "a runtime wants to know which cores a container has: records have a bit for each"},
     {"cores.ofMemoryMiB", CLASS_NUMBER, AT(cores_of_memory_mib), .max = CLASS_MEMORY_MIB_MAX,
      .purpose = "cores follow memory, all of them at so many MiB; 0: they do not"},
 
@@ -151,8 +153,6 @@ static const struct class_key keys[] = {
      .purpose = "annotation of the pod that goes on telling what it has"},
     {"hami.writesProduct", CLASS_YES_NO, AT(hami.writes_product),
      .purpose = "records call devices by their product instead of the word"},
-    {"hami.coresAsMask", CLASS_YES_NO, AT(hami.cores_as_mask),
-     .purpose = "cores in records are a bit for each core, not a number"},
     {"hami.lock", CLASS_WORD, AT(hami.lock), .fallback = "none", .words = hami_lock_words,
      .purpose = "lock on the node that is held until its plugin has allocated"},
     {"hami.useTypes", CLASS_TEXTS, AT(hami.use_types),

@@ -24,7 +24,22 @@ static uint32_t taken_beside(const struct allocation *allocation, size_t contain
     return taken;
 }
 
-static uint32_t lowest_free(uint32_t taken, unsigned cores, unsigned wanted)
+static bool are_addressed(const struct device *device)
+{
+    return device->class->cores_addressed && device->cores <= CORES_ADDRESSED_MAX;
+}
+
+enum core_naming core_naming(const struct device *device, uint16_t cores, uint32_t core_mask)
+{
+    if (!are_addressed(device))
+        return CORES_COUNTED;
+    return __builtin_popcount(core_mask) == cores && (uint64_t)core_mask >> device->cores == 0
+               ? CORES_NAMED
+               : CORES_UNNAMED;
+}
+
+/* The lowest cores that are not taken. false: there are not that many. */
+static bool lowest_free(uint32_t taken, unsigned cores, unsigned wanted, uint32_t *out)
 {
     uint32_t mask = 0;
 
@@ -34,10 +49,11 @@ static uint32_t lowest_free(uint32_t taken, unsigned cores, unsigned wanted)
         mask |= UINT32_C(1) << i;
         wanted--;
     }
-    return wanted == 0 ? mask : 0;
+    *out = mask;
+    return wanted == 0;
 }
 
-void cores_choose(struct allocation *allocation, const struct node *node,
+bool cores_choose(struct allocation *allocation, const struct node *node,
                   const struct node_use *use)
 {
     for (size_t i = 0; i < allocation->container_count; i++) {
@@ -46,12 +62,13 @@ void cores_choose(struct allocation *allocation, const struct node *node,
             int position = node_find_device(node, given->id);
             const struct device *device = position >= 0 ? &node->devices[position] : NULL;
 
-            if (device == NULL || !device->class->hami.cores_as_mask ||
-                device->cores > CORES_ADDRESSED_MAX)
+            if (device == NULL || !are_addressed(device))
                 continue;
-            given->core_mask = lowest_free(use->devices[position].core_mask |
-                                               taken_beside(allocation, i, given->id),
-                                           device->cores, given->cores);
+            if (!lowest_free(use->devices[position].core_mask |
+                                 taken_beside(allocation, i, given->id),
+                             device->cores, given->cores, &given->core_mask))
+                return false;
         }
     }
+    return true;
 }

@@ -2,6 +2,7 @@
 /* grant - what pods hold: the record of one pod, and the sums on one node. */
 #include "topofit/grant.h"
 
+#include "topofit/core_choice.h"
 #include "topofit/mem.h"
 
 #include <assert.h>
@@ -120,6 +121,14 @@ static uint16_t add_capped(uint16_t a, uint16_t b)
     return b > UINT16_MAX - a ? UINT16_MAX : (uint16_t)(a + b);
 }
 
+/* Cores by name are taken, also where no phase has all of them. */
+static uint16_t at_least_named(uint16_t cores, uint32_t core_mask)
+{
+    unsigned named = (unsigned)__builtin_popcount(core_mask);
+
+    return cores < named ? (uint16_t)named : cores;
+}
+
 static bool has_grant(const struct grant *grants, size_t count, const char *id)
 {
     for (size_t i = 0; i < count; i++) {
@@ -218,6 +227,7 @@ size_t allocation_grants(const struct allocation *allocation, bool init_done, st
             if (allocation->containers[i].kind == CONTAINER_INIT)
                 raise_to_phase(allocation, i, &out[g]);
         }
+        out[g].cores = at_least_named(out[g].cores, out[g].core_mask);
     }
     return count;
 }
@@ -286,6 +296,14 @@ static void add_divided(struct device_use *sum, const struct device *device,
     sum->partitions = partition_add(sum->partitions, grant->partitions);
 }
 
+/* All cores, or some of which nobody knows which: no other tenant may be there. */
+static bool takes_alone(const struct device *device, const struct grant *grant)
+{
+    return (device->cores > 0 && grant->cores >= device->cores) ||
+           (!grant->is_planned &&
+            core_naming(device, grant->cores, grant->core_mask) == CORES_UNNAMED);
+}
+
 void node_use_add_at(struct node_use *use, const struct node *node, int position,
                      const struct grant *grant)
 {
@@ -308,7 +326,7 @@ void node_use_add_at(struct node_use *use, const struct node *node, int position
     }
     if (sum->slots > 0 && (sum->exclusive || sum->mode != grant->mode))
         sum->conflicted = true;
-    if (device->cores > 0 && grant->cores >= device->cores) {
+    if (takes_alone(device, grant)) {
         sum->conflicted = sum->conflicted || sum->slots > 0;
         sum->exclusive = true;
     }

@@ -3,6 +3,7 @@
 #include "hami_record.h"
 
 #include "hami_partitions.h"
+#include "hami_slots.h"
 #include "topofit/core_choice.h"
 #include "topofit/mem.h"
 
@@ -12,7 +13,7 @@
 #define MS_PER_S 1000
 #define NS_PER_MS 1000000
 
-/* A value being written: over the devices of one class, in order. */
+/* A value being written: over the devices of one list, in order. */
 struct writing {
     const struct dialect_placement *placement;
     const struct device_class *class;
@@ -33,7 +34,7 @@ static void each_of_container(struct writing *writing, device_writer write)
         const struct device *device =
             position >= 0 ? &writing->placement->node->devices[position] : NULL;
 
-        if (device == NULL || device->class != writing->class)
+        if (device == NULL || !hami_shares_list(device->class, writing->class))
             continue;
         write(writing, device, given);
         writing->written++;
@@ -137,12 +138,10 @@ static void write_dsmlu_profile(struct writing *writing)
 static bool asks_cores(const struct writing *writing, size_t container)
 {
     const struct request *request = writing->placement->request;
+    const struct ask *ask =
+        request != NULL ? hami_ask_of(request, writing->class, container) : NULL;
 
-    for (size_t i = 0; request != NULL && i < request->ask_count; i++) {
-        if (request->asks[i].container == container && request->asks[i].class == writing->class)
-            return request->asks[i].by_cores;
-    }
-    return false;
+    return ask != NULL && ask->by_cores;
 }
 
 static void note_cores_resource(struct writing *writing, const struct device *device,

@@ -3,6 +3,7 @@
 #include "hami_partitions.h"
 
 #include "hami_node.h"
+#include "hami_slots.h"
 #include "topofit/mem.h"
 #include "topofit/text.h"
 
@@ -229,18 +230,18 @@ static bool is_reserved(const struct dialect_placement *placement, const struct 
     const struct device *device = position >= 0 ? &placement->node->devices[position] : NULL;
     struct hami_line unused;
 
-    return device != NULL && device->class == class && device->partitions != NULL &&
+    return device != NULL && hami_shares_list(device->class, class) && device->partitions != NULL &&
            given->partition.profile[0] != '\0' &&
            !hami_suffix_of(device->partitions, &given->partition, &unused);
 }
 
-/* Devices of other classes are not in the list, so they do not count. */
+/* Devices of other lists are not in it, so they do not count. */
 static bool is_listed(const struct dialect_placement *placement, const struct device_class *class,
                       const struct allocated_device *given)
 {
     int position = node_find_device(placement->node, given->id);
 
-    return position >= 0 && placement->node->devices[position].class == class;
+    return position >= 0 && hami_shares_list(placement->node->devices[position].class, class);
 }
 
 void hami_reservations_write(const struct dialect_placement *placement,

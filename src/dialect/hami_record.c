@@ -27,12 +27,6 @@ static bool asks_for(const struct request *request, const struct device_class *c
     return false;
 }
 
-static bool same_list(const struct device_class *a, const struct device_class *b)
-{
-    return a->hami.allocated_key != NULL && b->hami.allocated_key != NULL &&
-           strcmp(a->hami.allocated_key, b->hami.allocated_key) == 0;
-}
-
 /*
  * The class that the list of class `at` is read for: of several under one key (two generations of
  * a plugin) the one that the pod asks for. NULL when an earlier one has the key: it is read once.
@@ -43,28 +37,17 @@ static const struct device_class *reader_of(const struct class_table *classes, s
     const struct device_class *chosen = &classes->items[at];
 
     for (size_t i = 0; i < at; i++) {
-        if (same_list(&classes->items[i], chosen))
+        if (hami_shares_list(&classes->items[i], chosen))
             return NULL;
     }
     for (size_t i = at; i < classes->count && !asks_for(request, chosen); i++) {
-        if (same_list(&classes->items[i], chosen) && asks_for(request, &classes->items[i]))
+        if (hami_shares_list(&classes->items[i], chosen) && asks_for(request, &classes->items[i]))
             chosen = &classes->items[i];
     }
     return chosen;
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
-
-/* What the pod asked for with that container and class, or NULL. */
-static const struct ask *ask_of(const struct request *request, const struct device_class *class,
-                                size_t container)
-{
-    for (size_t i = 0; i < request->ask_count; i++) {
-        if (request->asks[i].class == class && request->asks[i].container == container)
-            return &request->asks[i];
-    }
-    return NULL;
-}
 
 /* A list being read into a record. */
 struct list_reading {
@@ -118,9 +101,10 @@ static int take_line(const struct list_reading *reading, size_t slot, size_t lin
 {
     const struct hami_line *text = &reading->list.slots[slot].lines[line];
     size_t position = reading->positions[slot];
-    const struct ask *ask = ask_of(reading->request, reading->class, position);
+    const struct ask *ask = hami_ask_of(reading->request, reading->class, position);
+    const struct device_class *class = ask != NULL ? ask->class : reading->class;
     uint32_t cores =
-        reading->class->cores_addressed ? (uint32_t)__builtin_popcount(text->cores) : text->cores;
+        class->cores_addressed ? (uint32_t)__builtin_popcount(text->cores) : text->cores;
     struct partition_placement partition = {0};
     struct allocated_device *device;
 
@@ -133,7 +117,7 @@ static int take_line(const struct list_reading *reading, size_t slot, size_t lin
     device->memory_mib = text->memory_mib;
     device->cores = (uint16_t)cores;
     device->partition = partition;
-    device->core_mask = reading->class->cores_addressed ? text->cores : 0;
+    device->core_mask = class->cores_addressed ? text->cores : 0;
     device->mode = mode_of(reading->request, ask, &partition);
     device->service = reading->request->service;
     device->application = reading->request->application;
@@ -299,7 +283,7 @@ static void write_list(const struct dialect_placement *placement, const struct d
         for (size_t k = 0; k < container->device_count; k++) {
             const struct device *device = device_of(placement, &container->devices[k]);
 
-            if (device != NULL && (device->class == class || same_list(device->class, class)))
+            if (device != NULL && hami_shares_list(device->class, class))
                 write_device(&container->devices[k], device, &list);
         }
     }
@@ -348,7 +332,7 @@ static bool is_new_list(const struct device_class *class, const struct device_cl
                         size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (seen[i] == class || same_list(seen[i], class))
+        if (hami_shares_list(seen[i], class))
             return false;
     }
     return true;

@@ -2,7 +2,24 @@
 /* hami_slots - which container of a pod each slot of HAMi's list belongs to. */
 #include "hami_slots.h"
 
-#include <stdbool.h>
+#include <string.h>
+
+bool hami_shares_list(const struct device_class *a, const struct device_class *b)
+{
+    return a == b || (a->hami.allocated_key != NULL && b->hami.allocated_key != NULL &&
+                      strcmp(a->hami.allocated_key, b->hami.allocated_key) == 0);
+}
+
+const struct ask *hami_ask_of(const struct request *request, const struct device_class *class,
+                              size_t container)
+{
+    for (size_t i = 0; i < request->ask_count; i++) {
+        if (request->asks[i].container == container &&
+            hami_shares_list(request->asks[i].class, class))
+            return &request->asks[i];
+    }
+    return NULL;
+}
 
 static unsigned asked_of(const struct request *request, const struct device_class *class,
                          size_t container)
@@ -10,13 +27,14 @@ static unsigned asked_of(const struct request *request, const struct device_clas
     unsigned count = 0;
 
     for (size_t i = 0; i < request->ask_count; i++) {
-        if (request->asks[i].container == container && request->asks[i].class == class)
+        if (request->asks[i].container == container &&
+            hami_shares_list(request->asks[i].class, class))
             count += request->asks[i].count;
     }
     return count;
 }
 
-/* The next container from `from` on that asks for the class. */
+/* The next container from `from` on that asks for the list's classes. */
 static size_t next_asking(const struct request *request, const struct device_class *class,
                           size_t from)
 {

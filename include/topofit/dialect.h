@@ -91,8 +91,13 @@ void dialect_request(const struct kube_pod *kube, const struct class_table *clas
 /* The annotation that tells one allocation of a pod from another. Static storage. */
 const char *dialect_record_key(void);
 
-/* The annotations that record a placement, from all dialects that write. */
-void dialect_write_record(const struct dialect_placement *placement,
-                          struct kube_pairs *annotations);
+/*
+ * The annotations that record a placement, from all dialects that write.
+ *
+ * annotations  empty; the caller clears them.
+ * errors       ERR_LIMIT: they are too big for a pod (annotation_budget.h).
+ */
+int dialect_write_record(const struct dialect_placement *placement, struct kube_pairs *annotations,
+                         struct error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include "lock_keeper_inside.h"
 
 #include "least.h"
+#include "topofit/annotation_budget.h"
 #include "topofit/kube_path.h"
 #include "topofit/mem.h"
 
@@ -19,6 +20,10 @@
 #define LOOK_AGAIN_MS 250u  /* at the holder, in memory */
 #define DSMLU_MS 120000u    /* source: HAMi pkg/device/cambricon */
 #define TIME_TEXT_BYTES 24
+
+_Static_assert(sizeof BIND_PHASE_KEY BIND_PHASE_ALLOCATING BIND_TIME_KEY + TIME_TEXT_BYTES <=
+                   ANNOTATIONS_LOCK_BYTES_MAX,
+               "what a lock adds to a Binding is more than its share");
 
 /* --- who may write --------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 
 #include "profiles.h"
 
+#include "topofit/annotation_budget.h"
 #include "topofit/mem.h"
 #include "topofit/quantity.h"
 
@@ -19,7 +20,6 @@
 
 #define PERCENT_MAX 100
 #define NAME_MAX_BYTES 253   /* source: RFC 1123 names, as the API server checks them */
-#define RECORD_LINES_MAX 448 /* with ids of 128 bytes: half of what annotations may be */
 #define CLASSES_MAX_ASKED 16 /* classes that one container may ask for */
 #define EXPECTED_MAX 200     /* bytes of a phrase */
 

@@ -5,12 +5,11 @@
 #include "amounts.h"
 #include "cordon.h"
 #include "host_reading.h"
+#include "topofit/annotation_budget.h"
 #include "topofit/mem.h"
 #include "topofit/node_lock.h"
 
 #include <string.h>
-
-#define ANNOTATIONS_BYTES_MAX (64 * 1024) /* of a pod before; the record may take 188 KiB more */
 
 const struct dialect *const dialects[] = {&dialect_native, &dialect_hami};
 const size_t dialect_count = ARRAY_LEN(dialects);
@@ -69,27 +68,17 @@ bool dialect_is_handed_out(const struct kube_pod *kube)
             (strcmp(phase, BIND_PHASE_SUCCESS) == 0 || strcmp(phase, BIND_PHASE_FAILED) == 0));
 }
 
-/* The API server takes 256 KiB of annotations, and does not count when it binds. */
-static size_t annotation_bytes(const struct kube_pod *kube)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < kube->meta.annotations.count; i++)
-        bytes += strlen(kube->meta.annotations.items[i].key) +
-                 strlen(kube->meta.annotations.items[i].value);
-    return bytes;
-}
-
 void dialect_request(const struct kube_pod *kube, const struct class_table *classes,
                      struct request *out)
 {
+    struct error err = {0};
+
     request_init(out);
     amounts_read(kube, classes, out);
     if (kube->truncated)
         request_set_problem(out, "the pod has more containers or annotations than are looked at");
-    if (annotation_bytes(kube) > ANNOTATIONS_BYTES_MAX)
-        request_set_problem(out,
-                            "the pod's annotations leave no room for the record of its devices");
+    if (annotations_check_own(&kube->meta.annotations, &err) < 0)
+        request_set_problem(out, "%s", err.text);
     /* Demands of a pod that asks for no device concern nobody. */
     for (size_t i = 0; i < dialect_count && request_wants_devices(out); i++)
         dialects[i]->read_demands(kube, out);
@@ -139,10 +128,12 @@ const char *dialect_record_key(void)
     return dialect_native.record_key;
 }
 
-void dialect_write_record(const struct dialect_placement *placement, struct kube_pairs *annotations)
+int dialect_write_record(const struct dialect_placement *placement, struct kube_pairs *annotations,
+                         struct error *err)
 {
     for (size_t i = 0; i < dialect_count; i++) {
         if (dialects[i]->write_record != NULL)
             dialects[i]->write_record(placement, annotations);
     }
+    return annotations_check_record(annotations, err);
 }

@@ -6,6 +6,7 @@
 #include "hami_partitions.h"
 #include "hami_slots.h"
 #include "topofit/core_choice.h"
+#include "topofit/annotation_budget.h"
 #include "topofit/mem.h"
 #include "topofit/node_lock.h"
 
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_BYTES_MAX (256 * 1024)
 #define MS_PER_S 1000
 
 /* --- which class a list is of ---------------------------------------------------------------- */
@@ -294,7 +294,7 @@ static void write_extras(const struct dialect_placement *placement,
                          const struct device_class *class, struct kube_pairs *annotations)
 {
     for (size_t i = 0; i < class->hami.extras.count; i++) {
-        AUTO(buf_clear) struct buf value = buf_with_max(LIST_BYTES_MAX);
+        AUTO(buf_clear) struct buf value = buf_with_max(ANNOTATIONS_BYTES_MAX);
         const struct hami_extra *extra = &class->hami.extras.items[i];
 
         if (hami_extra_value(placement, class, extra->value, &value))
@@ -305,7 +305,7 @@ static void write_extras(const struct dialect_placement *placement,
 static void write_class(const struct dialect_placement *placement, const struct device_class *class,
                         struct kube_pairs *annotations)
 {
-    AUTO(buf_clear) struct buf list = buf_with_max(LIST_BYTES_MAX);
+    AUTO(buf_clear) struct buf list = buf_with_max(ANNOTATIONS_BYTES_MAX);
 
     write_list(placement, class, &list);
     if (class->hami.to_allocate_key != NULL)

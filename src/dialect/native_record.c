@@ -3,6 +3,7 @@
 #include "native_record.h"
 
 #include "topofit/buf.h"
+#include "topofit/annotation_budget.h"
 #include "topofit/mem.h"
 
 #include <jansson.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 
 #define RECORD_VERSION 1
-#define RECORD_BYTES_MAX (256 * 1024)
 #define ID_MAX 128
 
 static const char *const kinds[] = {
@@ -242,7 +242,7 @@ static void write_container(const struct allocated_container *container, struct 
 static void write_plain_list(const struct allocated_container *container,
                              struct kube_pairs *annotations)
 {
-    AUTO(buf_clear) struct buf list = buf_with_max(RECORD_BYTES_MAX);
+    AUTO(buf_clear) struct buf list = buf_with_max(ANNOTATIONS_BYTES_MAX);
     AUTO_FREE char *key = xasprintf(KEY_DEVICES_PREFIX "%s", container->name);
 
     for (size_t i = 0; i < container->device_count; i++)
@@ -253,7 +253,7 @@ static void write_plain_list(const struct allocated_container *container,
 void native_write_record(const struct dialect_placement *placement, struct kube_pairs *annotations)
 {
     const struct allocation *allocation = placement->allocation;
-    AUTO(buf_clear) struct buf out = buf_with_max(RECORD_BYTES_MAX * 4);
+    AUTO(buf_clear) struct buf out = buf_with_max(ANNOTATIONS_BYTES_MAX);
 
     buf_addf(&out, "{\"version\":%d,\"node\":", RECORD_VERSION);
     buf_add_json_string(&out, allocation->node);

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define RESERVE_TRIES_MAX 64 /* each lost try is another pod's success */
-#define RECORD_BYTES_MAX (188 * 1024)
 
 /* A bind call on its way. */
 struct binding {
@@ -22,9 +21,10 @@ struct binding {
     struct extender_binding_args args;
     struct pod *pod;
     uint64_t deadline_ms;
-    uint64_t unix_ms; /* when we were asked */
-    uint64_t term;    /* of our lead, from before anything was booked */
-    uint64_t token;   /* names the Binding to the cluster; 0 for a pod without devices */
+    uint64_t unix_ms;         /* when we were asked */
+    uint64_t term;            /* of our lead, from before anything was booked */
+    uint64_t token;           /* names the Binding to the cluster; 0 for a pod without devices */
+    struct kube_pairs record; /* annotations of the Binding */
     extender_on_bound done;
     void *ctx;
 };
@@ -33,6 +33,7 @@ static void binding_free(struct binding *binding)
 {
     extender_binding_args_clear(&binding->args);
     pod_unref(binding->pod);
+    kube_pairs_clear(&binding->record);
     free(binding);
 }
 
@@ -149,28 +150,15 @@ static const char *check_args(struct binding *binding, struct error *err)
 
 /* --- the job --------------------------------------------------------------------------------- */
 
-/*
- * Write the record into the job. return false when it is too big: dialect_request() lets no pod
- * through that needs so much, but names from outside may be odd.
- */
-static bool add_record(const struct binding *binding, const struct allocation *allocation,
-                       struct bind_job *job)
+/* Write the record of an allocation on its node, NULL when that is not known any more. */
+static int write_record(struct binding *binding, const struct allocation *allocation,
+                        const struct node *node, struct error *err)
 {
-    AUTO(snapshot_unref_pointer)
-    struct snapshot *snapshot = cluster_snapshot(binding->extender.cluster);
-    const struct node_state *state = snapshot_find(snapshot, binding->args.node);
-    const struct dialect_placement placement = {allocation, state != NULL ? state->node : NULL,
-                                                &binding->pod->request, binding->unix_ms};
-    struct kube_pairs annotations = {0};
-    size_t bytes = 0;
+    const struct dialect_placement placement = {allocation, node, &binding->pod->request,
+                                                binding->unix_ms};
 
-    dialect_write_record(&placement, &annotations);
-    for (size_t i = 0; i < annotations.count; i++) {
-        bytes += strlen(annotations.items[i].key) + strlen(annotations.items[i].value);
-        bind_job_add_annotation(job, annotations.items[i].key, annotations.items[i].value);
-    }
-    kube_pairs_clear(&annotations);
-    return bytes <= RECORD_BYTES_MAX;
+    kube_pairs_clear(&binding->record);
+    return dialect_write_record(&placement, &binding->record, err);
 }
 
 /* The lock of the class first asked for, on nodes whose plugins want one. */
@@ -194,10 +182,10 @@ static enum node_lock lock_for(const struct binding *binding)
 }
 
 /*
- * Hand the Binding over. allocation is NULL for a pod without devices. When it cannot be handed
- * over it is released: the pod holds what an earlier one has left in doubt, or nothing.
+ * Hand the Binding over, with the record if the pod has devices. When it cannot be handed over it
+ * is released: the pod holds what an earlier one has left in doubt, or nothing.
  */
-static void submit(struct binding *binding, const struct allocation *allocation)
+static void submit(struct binding *binding)
 {
     struct bind_port *port = &binding->extender.binder;
     struct bind_job *job = bind_job_new(binding->pod->namespace, binding->pod->name,
@@ -209,13 +197,13 @@ static void submit(struct binding *binding, const struct allocation *allocation)
     job->done = on_job_done;
     job->settled = on_job_settled;
     job->ctx = binding;
-    if (allocation != NULL) {
+    if (binding->record.count > 0) {
         job->record_key = dialect_record_key();
         job->lock = lock_for(binding);
-        if (!add_record(binding, allocation, job))
-            error_set(&err, ERR_LIMIT, "the record of the pod's devices is too big");
     }
-    if (err.code == ERR_NONE && port->submit(port->ctx, job, &err) == 0)
+    for (size_t i = 0; i < binding->record.count; i++)
+        bind_job_add_annotation(job, binding->record.items[i].key, binding->record.items[i].value);
+    if (port->submit(port->ctx, job, &err) == 0)
         return;
     bind_job_free(job);
     cluster_release(binding->extender.cluster, binding->pod->uid, binding->token);
@@ -223,6 +211,19 @@ static void submit(struct binding *binding, const struct allocation *allocation)
 }
 
 /* --- deciding -------------------------------------------------------------------------------- */
+
+/* What the plan gives the pod, and the record of it: all that is to be known before it is booked.
+ */
+static int make_record(struct binding *binding, const struct plan *plan,
+                       const struct node_state *state, struct allocation *out, struct error *err)
+{
+    plan_allocation(plan, state->node, &binding->pod->request, out);
+    if (!cores_choose(out, state->node, &state->use))
+        return error_set(err, ERR_CONFLICT, "%s", reason_text(REASON_CORES));
+    free(out->pod_uid);
+    out->pod_uid = xstrdup(binding->pod->uid);
+    return write_record(binding, out, state->node, err);
+}
 
 /*
  * Plan on the present state of the node and book the plan on exactly that state; when another
@@ -250,13 +251,10 @@ static int reserve(struct binding *binding, struct allocation *out, struct error
         holds_decide(&site, binding->pod, &policy, extender->memo, &plan, &verdict);
         if (verdict.reason != REASON_OK)
             return error_set(err, ERR_CONFLICT, "%s", reason_text(verdict.reason));
-        plan_allocation(&plan, state->node, &binding->pod->request, out);
-        if (!cores_choose(out, state->node, &state->use)) {
+        if (make_record(binding, &plan, state, out, err) < 0) {
             allocation_clear(out);
-            return error_set(err, ERR_CONFLICT, "%s", reason_text(REASON_CORES));
+            return -(int)err->code;
         }
-        free(out->pod_uid);
-        out->pod_uid = xstrdup(binding->pod->uid);
         if (cluster_reserve(extender->cluster, binding->pod, out, state, &binding->token, err) == 0)
             return 0;
         allocation_clear(out);
@@ -271,23 +269,36 @@ static void bind_new(struct binding *binding)
     AUTO(allocation_clear) struct allocation allocation = {0};
     struct error err = {0};
 
-    if (binding->pod->request.ask_count == 0) {
-        submit(binding, NULL);
-        return;
-    }
-    if (reserve(binding, &allocation, &err) < 0) {
+    if (binding->pod->request.ask_count > 0 && reserve(binding, &allocation, &err) < 0) {
         finish(binding, BIND_END_REFUSED, err.text);
         return;
     }
-    submit(binding, &allocation);
+    submit(binding);
+}
+
+/*
+ * The record of what the pod holds. Since it was resumed it is ours; before, it may have been given
+ * back and booked anew.
+ */
+static int record_again(struct binding *binding, struct error *err)
+{
+    AUTO(holding_view_clear) struct holding_view holding = {0};
+    AUTO(snapshot_unref_pointer)
+    struct snapshot *snapshot = cluster_snapshot(binding->extender.cluster);
+    const struct node_state *state = snapshot_find(snapshot, binding->args.node);
+
+    if (!cluster_find_holding(binding->extender.cluster, binding->pod->uid, &holding) ||
+        strcmp(holding.node, binding->args.node) != 0)
+        return error_set(err, ERR_CONFLICT, "what this pod holds has changed meanwhile");
+    return write_record(binding, &holding.allocation, state != NULL ? state->node : NULL, err);
 }
 
 /* The pod holds something already: asked twice, or an earlier answer was lost. */
 static void bind_again(struct binding *binding, const struct holding_view *holding)
 {
-    AUTO(holding_view_clear) struct holding_view resumed = {0};
     struct cluster *cluster = binding->extender.cluster;
     const char *uid = binding->pod->uid;
+    struct error err = {0};
 
     if (strcmp(holding->node, binding->args.node) != 0) {
         finish(binding, BIND_END_REFUSED,
@@ -306,14 +317,12 @@ static void bind_again(struct binding *binding, const struct holding_view *holdi
                    : "a binding of this pod is in flight");
         return;
     }
-    /* From now on it is ours; before, it may have been given back and booked anew. */
-    if (cluster_find_holding(cluster, uid, &resumed) &&
-        strcmp(resumed.node, binding->args.node) == 0) {
-        submit(binding, &resumed.allocation);
+    if (record_again(binding, &err) == 0) {
+        submit(binding);
         return;
     }
     cluster_release(cluster, uid, binding->token);
-    finish(binding, BIND_END_REFUSED, "what this pod holds has changed meanwhile");
+    finish(binding, BIND_END_REFUSED, err.text);
 }
 
 int extender_bind(struct extender *extender, const char *bytes, size_t length, struct moment now,

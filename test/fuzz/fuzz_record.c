@@ -23,7 +23,8 @@ static void check_round_trip(const struct allocation *record)
     struct error err = {0};
 
     kube_pod_init(&kube);
-    dialect_write_record(&(struct dialect_placement){.allocation = record}, &kube.meta.annotations);
+    dialect_native.write_record(&(struct dialect_placement){.allocation = record},
+                                &kube.meta.annotations);
     if (dialect_native.read_record(&kube, &no_classes, &no_request, &again, &err) != 1)
         abort();
     assert(allocation_equal(record, &again) && record->tier == again.tier);

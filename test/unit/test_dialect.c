@@ -249,6 +249,7 @@ static void test_dialect_write_record__writes_what_is_read_back(void **state)
     AUTO(kube_pod_clear) struct kube_pod kube;
     AUTO(pod_unref_pointer) struct pod *pod = NULL;
     AUTO(allocation_clear) struct allocation record;
+    struct error err = {0};
 
     (void)state;
     allocation_init(&record);
@@ -256,8 +257,9 @@ static void test_dialect_write_record__writes_what_is_read_back(void **state)
     allocation_add_container(&record, "main", CONTAINER_APP);
     record_line(&record, "GPU-a", 1, 2, ISOLATION_HARD);
     kube_pod_init(&kube);
-    dialect_write_record(&(struct dialect_placement){.allocation = &record},
-                         &kube.meta.annotations);
+    assert_ok(dialect_write_record(&(struct dialect_placement){.allocation = &record},
+                                   &kube.meta.annotations, &err),
+              &err);
     assert_non_null(kube_pairs_get(&kube.meta.annotations, dialect_record_key()));
     pod = dialect_pod(&kube, &test_classes);
     assert_true(pod->has_record);

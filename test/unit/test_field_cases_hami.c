@@ -122,6 +122,35 @@ static void test_f04__the_sum_of_a_node_serves_nobody(void **state)
     assert_int_equal(device_of(harness, "b"), 1);
 }
 
+/* --- records --------------------------------------------------------------------------------- */
+
+/* HAMi's lists, twice, and our own: what fits alone may not fit together. */
+static void
+test_bind__a_record_too_big_in_all_spellings_is_refused_before_anything_is_booked(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    AUTO(buf_clear) struct buf devices = buf_with_max(1 << 20), wants = buf_with_max(1 << 20);
+
+    (void)state;
+    for (unsigned i = 0; i < 64; i++)
+        buf_addf(&devices,
+                 "%s{\"id\":\"GPU-%0100u\",\"count\":10,\"devmem\":1000,\"devcore\":100,"
+                 "\"type\":\"NVIDIA-X\",\"health\":true,\"index\":%u}",
+                 i > 0 ? "," : "[", i, i);
+    buf_add_byte(&devices, ']');
+    for (unsigned i = 0; i < 7; i++)
+        buf_add_text(&wants, "gpu 64, mem 1;");
+    api_node(harness, "n1", 0, 0);
+    set_allocatable(harness, "n1", "nvidia.com/gpu", "640");
+    annotate_node(harness, "n1", NVIDIA_REGISTER, buf_text(&devices));
+    api_pod(harness, "huge", buf_text(&wants));
+
+    assert_contains(ask_bind(harness, "huge", "n1"), "too big for its annotations");
+    assert_int_equal(harness->submitted, 0);
+    api_pod(harness, "one", "gpu 64, mem 1");
+    place(harness, "one", "n1");
+}
+
 /* --- F08 ------------------------------------------------------------------------------------- */
 
 static void test_f08__types_are_compared_by_whole_words_and_by_parts_with_stars(void **state)
@@ -671,6 +700,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_f04__each_card_is_booked_and_told_with_its_own_size),
         cmocka_unit_test(test_f04__the_sum_of_a_node_serves_nobody),
+        cmocka_unit_test(
+            test_bind__a_record_too_big_in_all_spellings_is_refused_before_anything_is_booked),
         cmocka_unit_test(test_f08__types_are_compared_by_whole_words_and_by_parts_with_stars),
         cmocka_unit_test(test_f08__chips_of_like_names_are_classes_of_their_own),
         cmocka_unit_test(test_f10__a_pod_placed_by_hami_holds_the_greatest_of_its_phases),

@@ -20,6 +20,7 @@
 
 /* X(identifier, name) in the order in which they are asked. */
 #define ADMIT_RULES(X) \
+    X(RECORDS, "records") \
     X(OPTED_OUT, "opted-out") \
     X(MIRROR, "mirror") \
     X(OTHER_SCHEDULER, "other-scheduler") \

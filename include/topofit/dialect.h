@@ -51,6 +51,9 @@ struct dialect {
     int (*read_record)(const struct kube_pod *kube, const struct class_table *classes,
                        const struct request *request, struct allocation *out, struct error *err);
 
+    /* Is it an annotation of which only who places a pod knows the value: part of a record? */
+    bool (*is_record_key)(const struct class_table *classes, const char *key);
+
     /* Annotation that holds the record, or NULL when this dialect does not write. */
     const char *record_key;
 
@@ -87,6 +90,9 @@ void dialect_read_record(const struct kube_pod *kube, const struct class_table *
 /* The request of a pod: amounts by class, demands by dialect. out is initialised here. */
 void dialect_request(const struct kube_pod *kube, const struct class_table *classes,
                      struct request *out);
+
+/* Is that annotation part of a record in any dialect? A pod that is created has none. */
+bool dialect_is_record_key(const struct class_table *classes, const char *key);
 
 /* The annotation that tells one allocation of a pod from another. Static storage. */
 const char *dialect_record_key(void);

@@ -35,7 +35,7 @@ static unsigned count_unattributed(const struct pod *pod)
 {
     unsigned count = count_asked(pod);
 
-    if (count == 0 && (request_wants_devices(&pod->request) || pod->record_problem != NULL))
+    if (count == 0 && request_wants_devices(&pod->request))
         count = 1;
     return count;
 }
@@ -54,13 +54,18 @@ static unsigned count_left_out(const struct pod *pod)
     return asked > recorded ? asked - (unsigned)recorded : 0;
 }
 
-/* A record of another pod or node was copied, with a manifest say: it tells nothing of this pod. */
+/*
+ * A record of another pod or node was copied, with a manifest say: it tells nothing of this pod.
+ * One that names no pod, as HAMi's, counts for who asks for devices: anybody could write it.
+ */
 static bool has_valid_record(const struct pod *pod)
 {
     const struct allocation *record = &pod->record;
 
-    return pod->has_record && strcmp(record->node, pod->node) == 0 &&
-           (record->pod_uid[0] == '\0' || strcmp(record->pod_uid, pod->uid) == 0);
+    if (!pod->has_record || strcmp(record->node, pod->node) != 0)
+        return false;
+    return record->pod_uid[0] != '\0' ? strcmp(record->pod_uid, pod->uid) == 0
+                                      : request_wants_devices(&pod->request);
 }
 
 void cluster_forget_holding(struct cluster *cluster, const char *uid)

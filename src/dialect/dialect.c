@@ -123,6 +123,15 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
     return pod;
 }
 
+bool dialect_is_record_key(const struct class_table *classes, const char *key)
+{
+    for (size_t i = 0; i < dialect_count; i++) {
+        if (dialects[i]->is_record_key(classes, key))
+            return true;
+    }
+    return false;
+}
+
 const char *dialect_record_key(void)
 {
     return dialect_native.record_key;

@@ -17,5 +17,6 @@ const struct dialect dialect_hami = {
     .read_node = hami_read_node,
     .read_demands = hami_read_demands,
     .read_record = hami_read_record,
+    .is_record_key = hami_is_record_key,
     .write_record = hami_write_record,
 };

@@ -233,6 +233,34 @@ int hami_read_record(const struct kube_pod *kube, const struct class_table *clas
     return 1;
 }
 
+static bool is_key_of(const struct hami_class *hami, const char *key)
+{
+    if ((hami->allocated_key != NULL && strcmp(key, hami->allocated_key) == 0) ||
+        (hami->to_allocate_key != NULL && strcmp(key, hami->to_allocate_key) == 0))
+        return true;
+    for (size_t i = 0; i < hami->extras.count; i++) {
+        if (strcmp(key, hami->extras.items[i].key) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool hami_is_record_key(const struct class_table *classes, const char *key)
+{
+    static const char *const common[] = {KEY_HAMI_NODE, KEY_HAMI_TIME, BIND_TIME_KEY,
+                                         BIND_PHASE_KEY};
+
+    for (size_t i = 0; i < ARRAY_LEN(common); i++) {
+        if (strcmp(key, common[i]) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < classes->count; i++) {
+        if (is_key_of(&classes->items[i].hami, key))
+            return true;
+    }
+    return false;
+}
+
 /* --- writing --------------------------------------------------------------------------------- */
 
 /* Of cores that are not known by name all are told: so they are booked, too. */

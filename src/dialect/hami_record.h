@@ -11,9 +11,10 @@
 #define KEY_HAMI_NODE "hami.io/vgpu-node"
 #define KEY_HAMI_TIME "hami.io/vgpu-time"
 
-/* As struct dialect's read_record and write_record. */
+/* As struct dialect's read_record, is_record_key and write_record. */
 int hami_read_record(const struct kube_pod *kube, const struct class_table *classes,
                      const struct request *request, struct allocation *out, struct error *err);
+bool hami_is_record_key(const struct class_table *classes, const char *key);
 void hami_write_record(const struct dialect_placement *placement, struct kube_pairs *annotations);
 
 /* The value of an extra annotation for the devices of a class; false when it is not written. */

@@ -152,6 +152,7 @@ const struct dialect dialect_native = {
     .read_node = native_read_node,
     .read_demands = read_demands,
     .read_record = native_read_record,
+    .is_record_key = native_is_record_key,
     .record_key = KEY_ALLOCATION,
     .write_record = native_write_record,
 };

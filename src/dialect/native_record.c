@@ -199,6 +199,13 @@ int native_read_record(const struct kube_pod *kube, const struct class_table *cl
     return 1;
 }
 
+bool native_is_record_key(const struct class_table *classes, const char *key)
+{
+    (void)classes;
+    return strcmp(key, KEY_ALLOCATION) == 0 ||
+           strncmp(key, KEY_DEVICES_PREFIX, strlen(KEY_DEVICES_PREFIX)) == 0;
+}
+
 /* --- writing --------------------------------------------------------------------------------- */
 
 static void write_partition(const struct partition_placement *partition, struct buf *out)

@@ -244,13 +244,15 @@ static enum admit_step set_runtime_class(struct admission *admission, enum admit
 }
 
 /*
- * In the order of ADMIT_RULES. What leaves pods alone stands before what edits them; the quota is
- * asked about pods that are ours, and whose request is readable.
+ * In the order of ADMIT_RULES. What leaves pods alone stands before what edits them, but for
+ * records, which are nobody's to bring; the quota is asked about pods that are ours, and whose
+ * request is readable.
  */
 static const struct {
     admit_rule_fn *ask;
     bool any_pod; /* also of pods that want no devices */
 } rules[] = {
+    [ADMIT_RECORDS] = {.ask = admit_records, .any_pod = true},
     [ADMIT_OPTED_OUT] = {.ask = leave_opted_out, .any_pod = true},
     [ADMIT_MIRROR] = {.ask = leave_mirror, .any_pod = true},
     [ADMIT_OTHER_SCHEDULER] = {.ask = leave_other_scheduler},
@@ -348,7 +350,10 @@ static json_t *editable_pod(const json_t *pod)
 {
     static const char *const lists[] = {"initContainers", "containers"};
     json_t *copy = json_copy((json_t *)pod), *spec = json_copy(json_object_get(copy, "spec"));
+    json_t *meta = json_copy(json_object_get(copy, "metadata"));
 
+    json_object_set_new(meta, "annotations", json_copy(json_object_get(meta, "annotations")));
+    json_object_set_new(copy, "metadata", meta);
     json_object_set_new(copy, "spec", spec);
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         json_t *list = json_copy(json_object_get(spec, lists[i]));

@@ -55,6 +55,9 @@ json_t *admit_list(json_t *parent, const char *key);
 /* What a container asks for is written into limits and requests, in the units of the class. */
 admit_rule_fn admit_amounts;
 
+/* What says that the pod was given devices is taken away. */
+admit_rule_fn admit_records;
+
 /* Environment variables. */
 admit_rule_fn admit_deliverable, admit_priority, admit_core_policy, admit_deliver, admit_guard;
 

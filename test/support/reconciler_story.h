@@ -24,7 +24,8 @@
 #define POD(name, mib) \
     "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"" name \
     "\",\"namespace\":\"d\",\"uid\":\"u-" name "\",\"resourceVersion\":\"7\",\"annotations\":{" \
-    "\"topofit.io/allocation\":\"{\\\"version\\\":1,\\\"node\\\":\\\"n1\\\",\\\"tier\\\":0," \
+    "\"topofit.io/allocation\":\"{\\\"version\\\":1,\\\"podUID\\\":\\\"u-" name \
+    "\\\",\\\"node\\\":\\\"n1\\\",\\\"tier\\\":0," \
     "\\\"degraded\\\":false,\\\"containers\\\":[{\\\"name\\\":\\\"main\\\",\\\"kind\\\":\\\"app" \
     "\\\",\\\"devices\\\":[{\\\"id\\\":\\\"GPU-0\\\",\\\"memoryMiB\\\":" mib \
     ",\\\"cores\\\":0,\\\"slots\\\":1,\\\"mode\\\":\\\"soft\\\"}]}]}\"}},\"spec\":{\"nodeName\":" \

@@ -56,6 +56,40 @@ static void test_admit__leaves_pods_alone_that_are_not_ours(void **state)
     }
 }
 
+/* Of whomever the pod is: copied, or forged. */
+static void test_admit__takes_away_what_says_that_a_pod_was_given_devices(void **state)
+{
+    static const char *const keys[] = {
+        "topofit.io/allocation",
+        "devices.topofit.io/main",
+        "hami.io/vgpu-node",
+        "hami.io/bind-phase",
+        "hami.io/vgpu-devices-allocated",
+        "hami.io/vgpu-devices-to-allocate",
+        "hami.io/vgpu-mig-allocations",
+        "hami.io/metax-sgpu-devices-allocated",
+        "AWS_NEURON_IDS",
+    };
+    static const char *const pods[] = {"'topofit.io/topology':'hard'", "'a':'b'"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        for (size_t k = 0; k < ARRAY_LEN(pods); k++) {
+            AUTO_FREE char *pod =
+                xasprintf("{'metadata':{'labels':{'topofit.io/webhook':'%s'},"
+                          "'annotations':{%s,'%s':'x'}},'spec':{'containers':"
+                          "[{'name':'main'%s}]}}",
+                          k == 0 ? "no" : "ignore", pods[k], keys[i], k == 0 ? "," GPU : "");
+            AUTO(admitted_clear) struct admitted admitted = ask(pod);
+            const json_t *left = admitting_at(admitted.pod, "/metadata/annotations");
+
+            assert_true(admitted.allowed);
+            assert_int_equal(json_object_size(left), 1);
+            assert_contains(admitted.warning, keys[i]);
+        }
+    }
+}
+
 /* Wherever the request stands, and whatever kind of container has it. */
 static const char *const ours[] = {
     GPU_POD,
@@ -436,6 +470,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_admit__leaves_pods_alone_that_are_not_ours),
+        cmocka_unit_test(test_admit__takes_away_what_says_that_a_pod_was_given_devices),
         cmocka_unit_test(test_admit__gives_gpu_pods_our_scheduler),
         cmocka_unit_test(test_admit__takes_over_as_the_policy_says),
         cmocka_unit_test(test_admit__leaves_the_name_without_a_name_of_ours),

@@ -106,7 +106,9 @@ static uint64_t used_mib(struct story *story)
 #define NODE_FORMAT \
     "{\"metadata\":{\"name\":\"n%u\",\"uid\":\"n%u\",\"annotations\":{" INVENTORY "}}}"
 #define RECORD_FORMAT \
-    "\"topofit.io/allocation\":\"{\\\"version\\\":1,\\\"node\\\":\\\"n%u\\\",\\\"tier\\\":0," \
+    "\"topofit.io/" \
+    "allocation\":\"{\\\"version\\\":1,\\\"podUID\\\":\\\"%s%u\\\",\\\"node\\\":\\\"n%u\\\"," \
+    "\\\"tier\\\":0," \
     "\\\"degraded\\\":false,\\\"containers\\\":[{\\\"name\\\":\\\"main\\\",\\\"kind\\\":" \
     "\\\"app\\\",\\\"devices\\\":[{\\\"id\\\":\\\"GPU-%u\\\",\\\"memoryMiB\\\":%u,\\\"cores\\\":" \
     "0,\\\"slots\\\":1,\\\"mode\\\":\\\"soft\\\"}]}]}\""
@@ -118,11 +120,11 @@ test_f28__a_pod_that_went_while_no_watch_was_open_is_missing_from_the_next_list(
 {
     AUTO(story_free) struct story *story = story_new();
     AUTO_FREE char *node = xasprintf(NODE_FORMAT, 1u, 1u);
-    AUTO_FREE char *record = xasprintf(RECORD_FORMAT, 1u, 0u, 81920u);
-    AUTO_FREE char *a =
-        xasprintf("{\"metadata\":{\"name\":\"a\",\"namespace\":\"d\",\"uid\":\"a\",\"annotations\":"
-                  "{%s}},\"spec\":{\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Running\"}}",
-                  record);
+    AUTO_FREE char *record = xasprintf(RECORD_FORMAT, "a", 1u, 1u, 0u, 81920u);
+    AUTO_FREE char *a = xasprintf(
+        "{\"metadata\":{\"name\":\"a\",\"namespace\":\"d\",\"uid\":\"a1\",\"annotations\":"
+        "{%s}},\"spec\":{\"nodeName\":\"n1\"},\"status\":{\"phase\":\"Running\"}}",
+        record);
     size_t count;
 
     (void)state;
@@ -186,7 +188,7 @@ static void write_pod(unsigned pod, const char *ballast, struct buf *out)
              pod > 0 ? "," : "", pod, pod, ballast);
     if (has_device(pod)) {
         buf_add_text(out, ",\"annotations\":{");
-        buf_addf(out, RECORD_FORMAT, pod % NODES, pod / NODES % 2, mib_of(pod));
+        buf_addf(out, RECORD_FORMAT, "u", pod, pod % NODES, pod / NODES % 2, mib_of(pod));
         buf_add_text(out, "}");
     }
     buf_addf(out,

@@ -47,6 +47,11 @@ static void tell_node(feed feed_object, void *ctx, const char *name)
 
 static void tell_pod(feed feed_object, void *ctx, const char *name, const char *uid)
 {
+    AUTO_FREE char *record = xasprintf(
+        "{\"version\":1,\"podUID\":\"%s\",\"node\":\"n1\",\"tier\":0,\"degraded\":false,"
+        "\"containers\":[{\"name\":\"main\",\"kind\":\"app\",\"devices\":[{\"id\":\"GPU-0\","
+        "\"memoryMiB\":4096,\"cores\":0,\"slots\":1,\"mode\":\"soft\"}]}]}",
+        uid);
     struct kube_object object;
 
     kube_object_init(&object, KUBE_POD);
@@ -58,10 +63,7 @@ static void tell_pod(feed feed_object, void *ctx, const char *name, const char *
     object.pod.meta.namespace = xstrdup("default");
     object.pod.meta.uid = xstrdup(uid);
     object.pod.node_name = xstrdup("n1");
-    kube_pairs_add(&object.pod.meta.annotations, "topofit.io/allocation",
-                   "{\"version\":1,\"node\":\"n1\",\"tier\":0,\"degraded\":false,\"containers\":["
-                   "{\"name\":\"main\",\"kind\":\"app\",\"devices\":[{\"id\":\"GPU-0\","
-                   "\"memoryMiB\":4096,\"cores\":0,\"slots\":1,\"mode\":\"soft\"}]}]}");
+    kube_pairs_add(&object.pod.meta.annotations, "topofit.io/allocation", record);
     feed_object(ctx, &object);
     kube_object_clear(&object);
 }

@@ -25,12 +25,18 @@ static const struct pod_spec strangers[] = {
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, ""}},
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, "{\"version\":99}"}},
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, RECORD_OF_NOTHING}},
-    {.name = "x", .wants = "none", .annotations = {ALLOCATION, "[]"}}, /* better believe it */
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, RECORD_ON("n2", "GPU-n1-0", "1")}},
     {.name = "x", .wants = "gpu 1", .annotations = {ALLOCATION, RECORD_OF("uid-another")}},
     {.name = "x",
      .wants = "gpu 1",
      .annotations = {ALLOCATION, RECORD_ON("n1", "GPU-unknown", "1")}},
+};
+
+/* Pods that ask for no device, and say that they have one all the same. */
+static const struct pod_spec forgers[] = {
+    {.name = "x", .wants = "none", .annotations = {ALLOCATION, RECORD_ON("n1", "GPU-n1-0", "1")}},
+    {.name = "x", .wants = "none", .annotations = {ALLOCATION, RECORD_OF("uid-another")}},
+    {.name = "x", .wants = "none", .annotations = {ALLOCATION, "[]"}},
 };
 
 /* n1 with four devices; "three" and "four" want so many. */
@@ -66,6 +72,34 @@ test_unattributed__a_pod_that_does_not_tell_takes_one_device_from_all_others(voi
         api_delete_pod(harness, "x");
         expect_kept(harness, "four", "n1", "n1");
     }
+}
+
+static void
+test_unattributed__who_asks_for_nothing_holds_nothing_by_a_record_of_anybody(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(forgers); i++) {
+        AUTO(harness_free) struct harness *harness = story_new();
+        struct pod_spec forger = forgers[i];
+
+        forger.node = "n1";
+        harness_put_pod(harness, &forger);
+        expect_kept(harness, "four", "n1", "n1");
+        relist_pods(harness);
+        expect_kept(harness, "four", "n1", "n1");
+    }
+}
+
+/* A pod asks, is not bound, and brings the record of what it would like to have. */
+static void test_unattributed__a_record_before_the_binding_holds_nothing(void **state)
+{
+    AUTO(harness_free) struct harness *harness = story_new();
+
+    (void)state;
+    api_pod(harness, "x", "gpu 1", .annotations = {ALLOCATION, RECORD_ON("n1", "GPU-n1-3", "1")});
+    expect_kept(harness, "four", "n1", "n1");
+    place(harness, "x", "n1");
+    assert_int_not_equal(device_of(harness, "x"), 3); /* it was given another */
 }
 
 static void test_unattributed__a_pod_counts_with_all_the_devices_it_asks_for(void **state)
@@ -186,6 +220,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             test_unattributed__a_pod_that_does_not_tell_takes_one_device_from_all_others),
+        cmocka_unit_test(
+            test_unattributed__who_asks_for_nothing_holds_nothing_by_a_record_of_anybody),
+        cmocka_unit_test(test_unattributed__a_record_before_the_binding_holds_nothing),
         cmocka_unit_test(test_unattributed__a_pod_counts_with_all_the_devices_it_asks_for),
         cmocka_unit_test(test_unattributed__what_a_record_leaves_out_of_the_request_counts_besides),
         cmocka_unit_test(test_unattributed__a_record_that_comes_later_tells_which_device_it_is),

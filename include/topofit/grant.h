@@ -138,7 +138,8 @@ const char *device_state_name(enum device_state state);
 /*
  * Add one grant to the sums of its device, keeping `mode`, `exclusive` and `conflicted` right. A
  * grant on a device that the node does not report counts as unattributed: fail closed. Sums beyond
- * the device are kept as they are and mark it conflicted: both records are true.
+ * the device are kept as they are and mark it conflicted: both records are true. Of a divided one
+ * memory and cores end at what it has: only its partitions count.
  */
 void node_use_add(struct node_use *use, const struct node *node, const struct grant *grant);
 

@@ -30,7 +30,7 @@
 struct partition_profile {
     char name[PARTITION_NAME_MAX]; /* "1g.10gb+me" */
     uint64_t memory_mib;
-    uint16_t cores;   /* core units of the device that it has */
+    uint16_t cores;   /* core units that it serves; what it books: partition_cores() */
     uint8_t width;    /* memory slices in a row; 1 in a geometry */
     uint8_t compute;  /* compute slices; 0 in a geometry */
     uint16_t starts;  /* slices at which it may start, a bit each */
@@ -160,6 +160,14 @@ unsigned partition_most(const struct partition_table *table, struct partition_us
 /* Do the facts of a record contradict what is taken, or the table (NULL: there is none)? */
 bool partition_conflicts(const struct partition_table *table, struct partition_use taken,
                          struct partition_use more);
+
+/*
+ * Core units that a partition of a profile books on a device: those it serves, but no more than its
+ * part of the compute slices. Whoever reports profiles may round up (17 for a sixth), and six
+ * sixths are one device.
+ */
+uint16_t partition_cores(const struct partition_table *table, unsigned profile,
+                         uint16_t device_cores);
 
 /* The placement of a partition as records tell it. slices: from partition_at(). */
 struct partition_placement partition_placement_of(const struct partition_table *table,

@@ -13,7 +13,8 @@ struct amounts {
 static struct amounts sum_partitions(const struct problem *problem, const struct plan *plan,
                                      uint32_t asks, unsigned position)
 {
-    const struct partition_table *table = problem->node->devices[position].partitions;
+    const struct device *device = &problem->node->devices[position];
+    const struct partition_table *table = device->partitions;
     struct amounts sum = {{0}};
 
     for (; asks != 0; asks &= asks - 1) {
@@ -23,7 +24,7 @@ static struct amounts sum_partitions(const struct problem *problem, const struct
         if (planned == NULL)
             continue;
         sum.of[QUOTA_MEMORY] += table->profiles[planned->profile].memory_mib;
-        sum.of[QUOTA_CORES] += table->profiles[planned->profile].cores;
+        sum.of[QUOTA_CORES] += partition_cores(table, planned->profile, device->cores);
     }
     return sum;
 }

@@ -281,7 +281,15 @@ static void add_service(struct device_use *sum, const struct grant *grant)
                                              sum->offline < UINT8_MAX));
 }
 
-/* On a divided device partitions are all that counts; who has none there is in the way of all. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * On a divided device partitions are all that counts; who has none there is in the way of all.
+ * Memory and cores are told, and others round those of a partition up: never more than there is.
+ */
 static void add_divided(struct device_use *sum, const struct device *device,
                         const struct grant *grant)
 {
@@ -290,8 +298,8 @@ static void add_divided(struct device_use *sum, const struct device *device,
         sum->conflicted = true;
     if (sum->mode == ISOLATION_NONE)
         sum->mode = grant->mode;
-    sum->memory_mib += grant->memory_mib;
-    sum->cores += grant->cores;
+    sum->memory_mib = least(sum->memory_mib + grant->memory_mib, device->memory_mib);
+    sum->cores = (uint32_t)least(sum->cores + grant->cores, device->cores);
     sum->slots = add_capped(sum->slots, grant->slots);
     sum->partitions = partition_add(sum->partitions, grant->partitions);
 }

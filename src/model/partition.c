@@ -382,6 +382,16 @@ bool partition_conflicts(const struct partition_table *table, struct partition_u
     return false;
 }
 
+uint16_t partition_cores(const struct partition_table *table, unsigned profile,
+                         uint16_t device_cores)
+{
+    const struct partition_profile *row = &table->profiles[profile];
+    unsigned part =
+        table->compute > 0 ? (unsigned)device_cores * row->compute / table->compute : device_cores;
+
+    return row->cores < part ? row->cores : (uint16_t)part;
+}
+
 struct partition_placement partition_placement_of(const struct partition_table *table,
                                                   unsigned profile, unsigned start, uint32_t slices)
 {

@@ -44,13 +44,13 @@ struct partition_use plan_partitions_on(const struct plan *plan, const struct no
     return sum;
 }
 
-static void allocate_partition(const struct planned_partition *planned,
-                               const struct partition_table *table, struct allocated_device *device)
+static void allocate_partition(const struct planned_partition *planned, const struct device *from,
+                               struct allocated_device *device)
 {
-    const struct partition_profile *profile = &table->profiles[planned->profile];
+    const struct partition_table *table = from->partitions;
 
-    device->memory_mib = profile->memory_mib;
-    device->cores = profile->cores;
+    device->memory_mib = table->profiles[planned->profile].memory_mib;
+    device->cores = partition_cores(table, planned->profile, from->cores);
     device->mode = ISOLATION_PARTITIONED;
     device->partition =
         partition_placement_of(table, planned->profile, planned->start, planned->slices);
@@ -75,7 +75,7 @@ static void allocate_ask(const struct plan *plan, const struct node *node,
         device->service = matches ? request->service : SERVICE_ANY;
         device->application = matches ? request->application : APPLICATION_ANY;
         if (planned != NULL)
-            allocate_partition(planned, from->partitions, device);
+            allocate_partition(planned, from, device);
     }
 }
 

@@ -213,6 +213,8 @@ bool holds(const struct harness *harness, const char *pod);
 /* What is in use on a device, and on all devices of a node. */
 struct device_use use_of(const struct harness *harness, const char *node, unsigned device);
 uint64_t used_mib(const struct harness *harness, const char *node);
+/* Core units in use on a node; never more than any of its devices has. */
+uint64_t used_cores(const struct harness *harness, const char *node);
 
 /* The detail of the last refusal in the decision record. Free it. */
 char *detail_of(const struct harness *harness, const char *pod, const char *node);

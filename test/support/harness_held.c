@@ -108,6 +108,20 @@ uint64_t used_mib(const struct harness *harness, const char *node)
     return sum;
 }
 
+uint64_t used_cores(const struct harness *harness, const char *node)
+{
+    AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(harness->cluster);
+    const struct node_state *state = snapshot_find(snapshot, node);
+    uint64_t sum = 0;
+
+    assert_non_null(state);
+    for (unsigned i = 0; i < state->use.device_count; i++) {
+        assert_true(state->use.devices[i].cores <= state->node->devices[i].cores);
+        sum += state->use.devices[i].cores;
+    }
+    return sum;
+}
+
 char *detail_of(const struct harness *harness, const char *pod, const char *node)
 {
     AUTO(decision_clear) struct decision decision = {0};

@@ -424,6 +424,45 @@ static void test_drs__slices_are_exact_and_never_more_than_a_card_has(void **sta
     place(harness, "more", "n1");
 }
 
+/* HAMi rounds a sixth up to 17 of 100 cores; it serves so many, and six are one card. */
+static void test_drs__six_slices_are_one_card_and_not_more(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    annotate_node(harness, "n1", "enflame.com/gcu-drs-capacity", DRS);
+    for (unsigned i = 0; i < 6; i++) {
+        AUTO_FREE char *name = xasprintf("p%u", i);
+
+        api_pod(harness, name, "enflame.com/gcu-core 17");
+        place(harness, name, "n1");
+        assert_string_equal(annotation_of(harness, name, "enflame.com/gcu-request-size"), "1");
+    }
+    assert_int_equal(used_cores(harness, "n1"), 96);
+    api_pod(harness, "seventh", "enflame.com/gcu-core 1");
+    expect_refused(harness, "seventh", "n1");
+    cluster_check(harness->cluster);
+}
+
+static void test_drs__six_slices_that_hami_has_placed_are_one_card_too(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    annotate_node(harness, "n1", "enflame.com/gcu-drs-capacity", DRS);
+    for (unsigned i = 0; i < 6; i++) {
+        AUTO_FREE char *name = xasprintf("p%u", i);
+
+        api_pod(harness, name, "enflame.com/drs-gcu 1", .node = "n1",
+                .annotations = {"hami.io/vgpu-node", "n1", "hami.io/enflame-vgpu-devices-allocated",
+                                "n1-enflame-0,Enflame,6144,17:;"});
+    }
+    assert_int_equal(used_cores(harness, "n1"), 100);
+    cluster_check(harness->cluster);
+}
+
 static void test_drs__all_slices_are_given_out_where_no_profile_is_the_whole_card(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
@@ -713,6 +752,8 @@ int main(void)
         cmocka_unit_test(test_f49__an_unhealthy_card_keeps_its_pod_and_takes_no_other),
         cmocka_unit_test(test_f49__a_plugin_that_is_gone_takes_no_pods_and_loses_none),
         cmocka_unit_test(test_f49__a_cordon_is_for_cards_of_every_vendor),
+        cmocka_unit_test(test_drs__six_slices_are_one_card_and_not_more),
+        cmocka_unit_test(test_drs__six_slices_that_hami_has_placed_are_one_card_too),
         cmocka_unit_test(test_drs__all_slices_are_given_out_where_no_profile_is_the_whole_card),
         cmocka_unit_test(test_drs__a_card_of_more_slices_than_there_can_be_is_left_out),
         cmocka_unit_test(test_drs__a_card_that_is_not_divided_has_no_slices),

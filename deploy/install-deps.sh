@@ -23,7 +23,7 @@ packages_of() {
     case $1 in
     build)
         echo gcc libc6-dev cmake ninja-build pkg-config libmicrohttpd-dev \
-            libgnutls28-dev libcurl4-openssl-dev libjansson-dev libyaml-dev libyajl-dev uthash-dev
+            libgnutls28-dev libcurl4-openssl-dev libjansson-dev libyaml-dev libyajl-dev
         ;;
     runtime) echo libmicrohttpd12 libgnutls30 libcurl4 libjansson4 libyaml-0-2 libyajl2 ca-certificates ;;
     demo) echo curl ;;

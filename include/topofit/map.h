@@ -4,8 +4,8 @@
  *
  * Keys come from outside (pod and node names), so the hash is SipHash-1-3 under a key that only
  * this process knows. Iteration follows insertion, never the hash: nothing that is decided may
- * depend on hash order. Built on uthash, whose macros stay in map.c (they are dear to compile).
- * Not thread-safe: the owner of a map locks.
+ * depend on hash order. An entry takes some 32 bytes and its key. Not thread-safe: the owner of a
+ * map locks.
  */
 #ifndef TOPOFIT_MAP_H
 #define TOPOFIT_MAP_H
@@ -26,13 +26,20 @@ struct map;
 
 struct map *map_new(const struct hash_key *key);
 
+/*
+ * One that does not copy keys: each lives in its value, say, and at least as long as its entry.
+ * Where map_put() replaces a value, the key that came with it is referred to from then on.
+ */
+struct map *map_new_borrowing(const struct hash_key *key);
+
 /* free_value  called for every value still in the map, or NULL. */
 void map_free(struct map *map, void (*free_value)(void *value));
 
 /* The value of a key, or NULL. Values are never NULL. */
 void *map_get(const struct map *map, const char *key);
 
-/* Set the value of a key (the key is copied). return the value it had before, or NULL. */
+/* Set the value of a key (the key is copied, but see above). return the value it had before, or
+ * NULL. */
 void *map_put(struct map *map, const char *key, void *value);
 
 /* Remove a key. return the value it had, or NULL. */
@@ -48,8 +55,7 @@ size_t map_count(const struct map *map);
 struct map_cursor {
     const char *key; /* borrowed from the map */
     void *value;
-    void *next;
-    bool started;
+    size_t next;
 };
 bool map_next(const struct map *map, struct map_cursor *at);
 

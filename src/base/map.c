@@ -6,22 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every look-up passes a hash of ours, so uthash's own function is never used. */
-#define HASH_FUNCTION(key, length, hash) ((hash) = 0)
-#define uthash_fatal(message) abort()
-#include <uthash.h>
-
 #include "topofit/mem.h"
 
+#define FIRST_ENTRIES 8u
+
 struct entry {
-    UT_hash_handle hh;
-    void *value;
-    char key[];
+    const char *key; /* owned by the map unless it borrows keys */
+    void *value;     /* NULL: it was removed */
+};
+
+/* Where to look for a key: open addressing, and no hash is computed twice. */
+struct slot {
+    uint32_t hash;
+    uint32_t place; /* in entries, from 1; 0: free */
 };
 
 struct map {
     struct hash_key key;
-    struct entry *entries;
+    struct entry *entries; /* [used] in the order of insertion */
+    struct slot *slots;    /* [slot_mask + 1] at most 7/8 in use; NULL without entries */
+    uint32_t slot_mask;
+    bool borrows_keys;
+    size_t count, used, capacity;
+    size_t first; /* there is nothing before it */
 };
 
 static uint64_t rotate_left(uint64_t word, unsigned bits)
@@ -70,29 +77,103 @@ uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t length
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-static unsigned hash_of(const struct map *map, const char *key, size_t length)
+static uint32_t hash_of(const struct map *map, const char *key)
 {
-    return (unsigned)hash_bytes(&map->key, key, length);
+    return (uint32_t)hash_bytes(&map->key, key, strlen(key));
+}
+
+/* --- slots ----------------------------------------------------------------------------------- */
+
+/* The slot of a key, or the free one where it would go. There must be slots. */
+static struct slot *find_slot(const struct map *map, const char *key, uint32_t hash)
+{
+    uint32_t at = hash & map->slot_mask;
+
+    for (; map->slots[at].place != 0; at = (at + 1) & map->slot_mask) {
+        const struct slot *slot = &map->slots[at];
+
+        if (slot->hash == hash && strcmp(map->entries[slot->place - 1].key, key) == 0)
+            break;
+    }
+    return &map->slots[at];
 }
 
 static struct entry *find(const struct map *map, const char *key)
 {
-    struct entry *found = NULL;
-    size_t length = strlen(key);
+    uint32_t place = map->count > 0 ? find_slot(map, key, hash_of(map, key))->place : 0;
 
-    HASH_FIND_BYHASHVALUE(hh, map->entries, key, (unsigned)length, hash_of(map, key, length),
-                          found);
-    return found;
+    return place > 0 ? &map->entries[place - 1] : NULL;
 }
 
-static void *take_out(struct map *map, struct entry *entry)
+/* Those behind it that had to step over it move up, so that searches may end at a free slot. */
+static void free_slot(struct map *map, struct slot *slot)
 {
-    void *value = entry->value;
+    uint32_t mask = map->slot_mask, hole = (uint32_t)(slot - map->slots);
 
-    HASH_DELETE(hh, map->entries, entry);
-    free(entry);
-    return value;
+    for (uint32_t at = (hole + 1) & mask; map->slots[at].place != 0; at = (at + 1) & mask) {
+        if (((at - map->slots[at].hash) & mask) < ((at - hole) & mask))
+            continue;
+        map->slots[hole] = map->slots[at];
+        hole = at;
+    }
+    map->slots[hole].place = 0;
 }
+
+/* --- room ------------------------------------------------------------------------------------ */
+
+/* Close the gaps that were left by removed entries; places[old] becomes the new one, from 1. */
+static void close_gaps(struct map *map, uint32_t *places)
+{
+    size_t kept = 0;
+
+    for (size_t i = map->first; i < map->used; i++) {
+        if (map->entries[i].value == NULL)
+            continue;
+        map->entries[kept++] = map->entries[i];
+        places[i] = (uint32_t)kept;
+    }
+    map->first = 0;
+    map->used = kept;
+}
+
+/* The slots are made anew, as many as are needed for `capacity` entries. */
+static void spread(struct map *map, const uint32_t *places)
+{
+    uint32_t count = FIRST_ENTRIES, before = map->slots != NULL ? map->slot_mask + 1 : 0;
+    struct slot *old = map->slots;
+
+    while (count / 8 * 7 < map->capacity)
+        count *= 2;
+    map->slots = xcalloc(count, sizeof *map->slots);
+    map->slot_mask = count - 1;
+    for (uint32_t i = 0; i < before; i++) {
+        uint32_t at = old[i].hash & map->slot_mask;
+
+        if (old[i].place == 0)
+            continue;
+        while (map->slots[at].place != 0)
+            at = (at + 1) & map->slot_mask;
+        map->slots[at] = (struct slot){old[i].hash, places[old[i].place - 1]};
+    }
+    free(old);
+}
+
+/* Gaps are closed when there is no room left, and it grows unless there were many. */
+static void make_room(struct map *map)
+{
+    AUTO_FREE uint32_t *places = NULL;
+
+    if (map->used < map->capacity)
+        return;
+    assert(map->capacity < UINT32_MAX / 4);
+    places = xcalloc(map->used, sizeof *places);
+    close_gaps(map, places);
+    if (map->used >= map->capacity / 4 * 3)
+        map->entries = mem_grow(map->entries, map->capacity, &map->capacity, sizeof *map->entries);
+    spread(map, places);
+}
+
+/* --- map ------------------------------------------------------------------------------------- */
 
 struct map *map_new(const struct hash_key *key)
 {
@@ -102,16 +183,33 @@ struct map *map_new(const struct hash_key *key)
     return map;
 }
 
+struct map *map_new_borrowing(const struct hash_key *key)
+{
+    struct map *map = map_new(key);
+
+    map->borrows_keys = true;
+    return map;
+}
+
+static void free_key(const struct map *map, struct entry *entry)
+{
+    if (!map->borrows_keys)
+        free((char *)entry->key);
+}
+
 void map_free(struct map *map, void (*free_value)(void *value))
 {
     if (map == NULL)
         return;
-    while (map->entries != NULL) {
-        void *value = take_out(map, map->entries);
-
+    for (size_t i = map->first; i < map->used; i++) {
+        if (map->entries[i].value == NULL)
+            continue;
+        free_key(map, &map->entries[i]);
         if (free_value != NULL)
-            free_value(value);
+            free_value(map->entries[i].value);
     }
+    free(map->entries);
+    free(map->slots);
     free(map);
 }
 
@@ -122,47 +220,67 @@ void *map_get(const struct map *map, const char *key)
     return entry != NULL ? entry->value : NULL;
 }
 
+/* Set the value of a key that is there. return the value before. */
+static void *replace(const struct map *map, struct entry *entry, const char *key, void *value)
+{
+    void *before = entry->value;
+
+    if (map->borrows_keys)
+        entry->key = key;
+    entry->value = value;
+    return before;
+}
+
 void *map_put(struct map *map, const char *key, void *value)
 {
-    struct entry *entry = find(map, key);
-    size_t length = strlen(key);
-    void *before = NULL;
+    uint32_t hash = hash_of(map, key);
+    struct slot *slot;
 
     assert(value != NULL);
-    if (entry != NULL) {
-        before = entry->value;
-        entry->value = value;
-        return before;
-    }
-    entry = xcalloc(1, sizeof *entry + length + 1);
-    entry->value = value;
-    memcpy(entry->key, key, length);
-    HASH_ADD_KEYPTR_BYHASHVALUE(hh, map->entries, entry->key, (unsigned)length,
-                                hash_of(map, key, length), entry);
+    make_room(map);
+    slot = find_slot(map, key, hash);
+    if (slot->place > 0)
+        return replace(map, &map->entries[slot->place - 1], key, value);
+    map->entries[map->used++] = (struct entry){map->borrows_keys ? key : xstrdup(key), value};
+    *slot = (struct slot){hash, (uint32_t)map->used};
+    map->count++;
     return NULL;
 }
 
 void *map_remove(struct map *map, const char *key)
 {
-    struct entry *entry = find(map, key);
+    struct slot *slot = map->count > 0 ? find_slot(map, key, hash_of(map, key)) : NULL;
+    struct entry *entry;
+    void *value;
 
-    return entry != NULL ? take_out(map, entry) : NULL;
+    if (slot == NULL || slot->place == 0)
+        return NULL;
+    entry = &map->entries[slot->place - 1];
+    value = entry->value;
+    free_slot(map, slot);
+    free_key(map, entry);
+    *entry = (struct entry){0};
+    map->count--;
+    while (map->first < map->used && map->entries[map->first].value == NULL)
+        map->first++;
+    return value;
 }
 
 size_t map_count(const struct map *map)
 {
-    return HASH_COUNT(map->entries);
+    return map->count;
 }
 
 bool map_next(const struct map *map, struct map_cursor *at)
 {
-    struct entry *entry = at->started ? at->next : map->entries;
+    size_t i = at->next > map->first ? at->next : map->first;
 
-    at->started = true;
-    if (entry == NULL)
+    while (i < map->used && map->entries[i].value == NULL)
+        i++;
+    at->next = i + (i < map->used);
+    if (i == map->used)
         return false;
-    at->key = entry->key;
-    at->value = entry->value;
-    at->next = entry->hh.next;
+    at->key = map->entries[i].key;
+    at->value = map->entries[i].value;
     return true;
 }

@@ -115,6 +115,43 @@ static void test_map_next__the_entry_at_hand_may_be_removed(void **state)
     map_free(map, NULL);
 }
 
+static void test_map_new_borrowing__refers_to_the_key_of_the_last_value(void **state)
+{
+    struct map *map = map_new_borrowing(&test_key);
+    struct map_cursor at = {0};
+    char *first = xstrdup("x"), *second = xstrdup("x");
+
+    (void)state;
+    assert_null(map_put(map, first, first));
+    assert_ptr_equal(map_put(map, second, second), first);
+    free(first);
+    assert_ptr_equal(map_get(map, "x"), second);
+    assert_true(map_next(map, &at));
+    assert_ptr_equal(at.key, second);
+    map_free(map, free);
+}
+
+/* As the history does: the oldest go, new ones come. */
+static void test_map_next__begins_with_the_oldest_that_is_left(void **state)
+{
+    struct map *map = map_new(&test_key);
+    char name[8];
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++) {
+        struct map_cursor at = {0};
+
+        snprintf(name, sizeof name, "%u", i);
+        map_put(map, name, map);
+        assert_true(map_next(map, &at));
+        snprintf(name, sizeof name, "%u", i < 10 ? 0 : i - 10);
+        assert_string_equal(at.key, name);
+        if (i >= 10)
+            map_remove(map, at.key);
+    }
+    map_free(map, NULL);
+}
+
 static void test_map_free__frees_what_is_left(void **state)
 {
     struct map *map = map_new(&test_key);
@@ -168,6 +205,8 @@ int main(void)
         cmocka_unit_test(test_map_put__keeps_keys_apart_that_begin_alike),
         cmocka_unit_test(test_map_next__follows_insertion_whatever_the_key_of_the_hash),
         cmocka_unit_test(test_map_next__the_entry_at_hand_may_be_removed),
+        cmocka_unit_test(test_map_new_borrowing__refers_to_the_key_of_the_last_value),
+        cmocka_unit_test(test_map_next__begins_with_the_oldest_that_is_left),
         cmocka_unit_test(test_map_free__frees_what_is_left),
         cmocka_unit_test(test_map__agrees_with_an_array_over_random_changes),
     };

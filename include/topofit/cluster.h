@@ -52,7 +52,14 @@ void cluster_free(struct cluster *cluster);
 
 /* --- nodes and pods, as the API server tells them -------------------------------------------- */
 
-/* Add or replace a node; takes over the reference. Shares label words, products and graphs. */
+/*
+ * Swap what a node has in common with others (label words, products, its graph) for what they
+ * share. Putting a node does so, too; in a list that comes in it need not be there for each node.
+ * Only before the node is put.
+ */
+void cluster_share_words(struct cluster *cluster, struct node *node);
+
+/* Add or replace a node; takes over the reference. */
 void cluster_put_node(struct cluster *cluster, struct node *steal_node);
 void cluster_remove_node(struct cluster *cluster, const char *name);
 

@@ -308,6 +308,12 @@ static void remove_node(struct cluster *cluster, const char *name)
     snapshot_unref(steal_ptr(&cluster->current));
 }
 
+void cluster_share_words(struct cluster *cluster, struct node *node)
+{
+    LOCK(cluster);
+    intern_node(cluster->intern, node);
+}
+
 void cluster_put_node(struct cluster *cluster, struct node *steal_node)
 {
     LOCK(cluster);

@@ -87,7 +87,8 @@ static void add_node(void *ctx, struct kube_object *object)
 
     intake->nodes =
         mem_grow(intake->nodes, intake->node_count, &intake->node_capacity, sizeof *intake->nodes);
-    intake->nodes[intake->node_count++] = understand_node(intake, object);
+    intake->nodes[intake->node_count] = understand_node(intake, object);
+    cluster_share_words(intake->cluster, intake->nodes[intake->node_count++]);
 }
 
 static void commit_nodes(void *ctx)

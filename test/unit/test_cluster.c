@@ -292,6 +292,22 @@ static void test_cluster_snapshot__does_not_change_and_begins_ordered_by_name(vo
     assert_null(snapshot_find(after, "a"));
 }
 
+static void test_cluster_share_words__before_the_nodes_are_put(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = cluster_new(&test_key);
+    struct node *nodes[] = {node_plain("n1", 2, 1, 1), node_plain("n2", 2, 1, 1)};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+        labels_add(nodes[i]->labels, "zone", "a");
+        cluster_share_words(cluster, nodes[i]);
+    }
+    assert_ptr_equal(nodes[0]->graph, nodes[1]->graph);
+    assert_ptr_equal(nodes[0]->labels->items[0].key, nodes[1]->labels->items[0].key);
+    cluster_replace_nodes(cluster, nodes, ARRAY_LEN(nodes));
+    cluster_check(cluster);
+}
+
 static void test_cluster_snapshot__shares_what_has_not_changed(void **state)
 {
     AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
@@ -438,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_cluster_put_node__holdings_outlive_their_node),
         cmocka_unit_test(test_cluster_put_node__nodes_wired_and_named_alike_share_what_they_repeat),
         cmocka_unit_test(test_cluster_snapshot__does_not_change_and_begins_ordered_by_name),
+        cmocka_unit_test(test_cluster_share_words__before_the_nodes_are_put),
         cmocka_unit_test(test_cluster_snapshot__shares_what_has_not_changed),
         cmocka_unit_test(test_cluster_follow_order__later_pictures_have_it),
         cmocka_unit_test(test_cluster_follow_order__tires_of_ever_new_orders),

@@ -246,9 +246,8 @@ void quota_remarks_free(struct quota_remark *remarks, size_t count);
  *           again), ERR_BUSY when the pod already holds something, ERR_NOT_FOUND when the node is
  *           gone.
  */
-int cluster_reserve(struct cluster *cluster, const struct pod *pod,
-                    const struct allocation *allocation, const struct node_state *expected,
-                    uint64_t *token, struct error *err);
+int cluster_reserve(struct cluster *cluster, struct pod *pod, const struct allocation *allocation,
+                    const struct node_state *expected, uint64_t *token, struct error *err);
 
 /*
  * The Binding of what is HOLDING_UNKNOWN is sent again. return the token of the new one, or 0 when

@@ -14,10 +14,9 @@
 
 struct pod {
     unsigned references;
-    char *namespace;
-    char *name;
-    char *uid;
-    char *node;      /* "" until bound */
+    const char *namespace, *name, *uid; /* in `identity` */
+    const char *full_name;              /* "namespace/name", the same */
+    char *node;                         /* "" until bound */
     char *nominated; /* node that kube-scheduler has chosen for it, with evictions; NULL: none */
     bool finished;   /* phase Succeeded or Failed: holds nothing any more */
     bool deleting;   /* a deletion time is set; holds its devices until it is gone */
@@ -35,6 +34,7 @@ struct pod {
     bool has_record; /* `record` was there and readable */
     struct allocation record;
     char *record_problem; /* why the record cannot be read, or NULL */
+    char identity[];
 };
 
 /* An empty pod with one reference. */

@@ -18,8 +18,8 @@ struct cluster *cluster_new(const struct hash_key *key)
     pthread_mutex_init(&cluster->lock, NULL);
     cluster->key = *key;
     cluster->nodes = map_new(key);
-    cluster->pods = map_new(key);
-    cluster->pods_by_uid = map_new(key);
+    cluster->pods = map_new_borrowing(key);
+    cluster->pods_by_uid = map_new_borrowing(key);
     cluster->ledger = ledger_new(key);
     cluster->nominations = nominations_new(key);
     cluster->quotas = map_new(key);
@@ -150,7 +150,7 @@ static struct host_amounts sum_host(const struct cluster *cluster, const char *n
     for (const struct holding *holding = ledger_on_node(cluster->ledger, node); holding != NULL;
          holding = holding->next) {
         if (!holding->told)
-            sum = host_add(sum, holding->host);
+            sum = host_add(sum, holding->pod->host);
     }
     return sum;
 }
@@ -597,7 +597,7 @@ static void check_told(const struct cluster *cluster)
     while (ledger_next(cluster->ledger, &at)) {
         const struct holding *holding = at.value;
 
-        assert(!holding->told || map_get(cluster->pods_by_uid, holding->uid) != NULL);
+        assert(!holding->told || map_get(cluster->pods_by_uid, holding->pod->uid) != NULL);
     }
 }
 

@@ -108,17 +108,15 @@ static bool is_nothing(struct claim claim)
  * Make the ledger say what a bound pod says. Summed up once, at the end: what was booked for it
  * must not look free in between.
  */
-static void hold(struct cluster *cluster, const struct pod *pod)
+static void hold(struct cluster *cluster, struct pod *pod)
 {
     struct claim claim = claim_of(pod);
-    struct holding *before = ledger_find(cluster->ledger, pod->uid), *holding;
+    struct holding *before = ledger_find(cluster->ledger, pod->uid);
     AUTO_FREE char *node_before = before != NULL ? xstrdup(before->node) : NULL;
 
     ledger_remove(cluster->ledger, before);
     if (!is_nothing(claim)) {
-        holding = ledger_enter(cluster->ledger, pod, pod->node, claim.record, claim.unattributed);
-        holding->state = HOLDING_BOUND;
-        holding->told = true;
+        ledger_tell(cluster->ledger, pod, claim.record != NULL, claim.unattributed);
         cluster_republish(cluster, pod->node);
     }
     /* It may have been reserved elsewhere than where the pod is now bound. */
@@ -170,22 +168,28 @@ static bool changes_holding(const struct pod *before, const struct pod *after)
 }
 
 /* A uid names one pod for ever: only a dump made by hand has it twice, then the last one counts. */
-static void forget_other_name(struct cluster *cluster, const struct pod *other, const char *key)
+static void forget_other_name(struct cluster *cluster, const struct pod *other, const char *name)
 {
-    AUTO_FREE char *other_key = cluster_pod_key(other->namespace, other->name);
+    if (strcmp(other->full_name, name) != 0)
+        drop_pod(cluster, map_remove(cluster->pods, other->full_name));
+}
 
-    if (strcmp(other_key, key) == 0)
-        return;
-    drop_pod(cluster, map_remove(cluster->pods, other_key));
+static void renew(struct cluster *cluster, struct pod *pod)
+{
+    struct holding *holding = ledger_find(cluster->ledger, pod->uid);
+
+    if (holding != NULL)
+        ledger_renew(cluster->ledger, holding, pod);
 }
 
 /* before: an older version of the pod, or NULL. */
-static void settle_holding(struct cluster *cluster, const struct pod *before,
-                           const struct pod *after)
+static void settle_holding(struct cluster *cluster, const struct pod *before, struct pod *after)
 {
     if (pod_holds_devices(after)) {
         if (changes_holding(before, after))
             hold(cluster, after);
+        else
+            renew(cluster, after);
         return;
     }
     /* An unbound pod says nothing of a Binding that is younger: what is booked for it stays. */
@@ -267,14 +271,13 @@ struct mix_origin cluster_mix_origin(struct cluster *cluster)
 /* The maps are asked as seldom as can be: a list puts hundreds of thousands of pods. */
 static void put_pod(struct cluster *cluster, struct pod *steal_pod)
 {
-    AUTO_FREE char *key = cluster_pod_key(steal_pod->namespace, steal_pod->name);
     const struct pod *other = map_put(cluster->pods_by_uid, steal_pod->uid, steal_pod);
     AUTO(pod_unref_pointer) struct pod *named = NULL;
     const struct pod *before;
 
     if (other != NULL)
-        forget_other_name(cluster, other, key);
-    named = map_put(cluster->pods, key, steal_pod);
+        forget_other_name(cluster, other, steal_pod->full_name);
+    named = map_put(cluster->pods, steal_pod->full_name, steal_pod);
     before = named;
     if (named != NULL) {
         ease_host(cluster, named);
@@ -334,9 +337,10 @@ static bool is_booked_right(const struct cluster *cluster, const struct pod *pod
     if (holding == NULL || is_nothing(claim))
         return holding == NULL && is_nothing(claim);
     return holding->told && strcmp(holding->node, pod->node) == 0 &&
-           holding->init_done == pod->init_done && holding->unattributed == claim.unattributed &&
-           holding->has_allocation == (claim.record != NULL) &&
-           (claim.record == NULL || allocation_equal(&holding->allocation, claim.record));
+           holding->pod->init_done == pod->init_done &&
+           holding->unattributed == claim.unattributed &&
+           (holding->allocation != NULL) == (claim.record != NULL) &&
+           (claim.record == NULL || allocation_equal(holding->allocation, claim.record));
 }
 
 struct pod_picture *cluster_picture_pods(struct cluster *cluster, size_t *count)
@@ -364,10 +368,11 @@ char **cluster_picture_orphans(struct cluster *cluster, size_t *count)
     while (ledger_next(cluster->ledger, &at)) {
         const struct holding *holding = at.value;
 
-        if (holding->state != HOLDING_BOUND || map_get(cluster->pods_by_uid, holding->uid) != NULL)
+        if (holding->state != HOLDING_BOUND ||
+            map_get(cluster->pods_by_uid, holding->pod->uid) != NULL)
             continue;
         uids = mem_grow(uids, *count, &capacity, sizeof *uids);
-        uids[(*count)++] = xstrdup(holding->uid);
+        uids[(*count)++] = xstrdup(holding->pod->uid);
     }
     return uids;
 }
@@ -399,11 +404,11 @@ static bool outlives_list(const struct cluster *cluster, const struct cluster *l
 
     if (holding->told)
         return false;
-    pod = map_get(listed->pods_by_uid, holding->uid);
+    pod = map_get(listed->pods_by_uid, holding->pod->uid);
     if (pod != NULL)
         return !pod->finished && !pod_holds_devices(pod);
     return holding->list_number >= cluster->list_number &&
-           map_get(cluster->pods_by_uid, holding->uid) == NULL;
+           map_get(cluster->pods_by_uid, holding->pod->uid) == NULL;
 }
 
 static void keep_bookings(struct cluster *cluster, struct cluster *listed)

@@ -8,17 +8,17 @@
 static void view_holding(const struct holding *holding, struct holding_view *out)
 {
     *out = (struct holding_view){
-        .namespace = xstrdup(holding->namespace),
-        .name = xstrdup(holding->name),
-        .uid = xstrdup(holding->uid),
+        .namespace = xstrdup(holding->pod->namespace),
+        .name = xstrdup(holding->pod->name),
+        .uid = xstrdup(holding->pod->uid),
         .node = xstrdup(holding->node),
         .state = holding->state,
-        .has_allocation = holding->has_allocation,
-        .init_done = holding->init_done,
+        .has_allocation = holding->allocation != NULL,
+        .init_done = holding->pod->init_done,
         .unattributed = holding->unattributed,
     };
-    if (holding->has_allocation)
-        allocation_copy(&holding->allocation, &out->allocation);
+    if (holding->allocation != NULL)
+        allocation_copy(holding->allocation, &out->allocation);
     out->charges = xcalloc(holding->charge_count, sizeof *out->charges);
     out->charge_count = holding->charge_count;
     if (holding->charge_count > 0)

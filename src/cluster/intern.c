@@ -25,7 +25,7 @@ struct intern *intern_new(const struct hash_key *key)
 {
     struct intern *intern = xcalloc(1, sizeof *intern);
 
-    intern->words = map_new(key);
+    intern->words = map_new_borrowing(key);
     intern->sweep_at = SWEEP_FIRST;
     return intern;
 }

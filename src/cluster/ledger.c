@@ -28,23 +28,29 @@ struct ledger *ledger_new(const struct hash_key *key)
 {
     struct ledger *ledger = xcalloc(1, sizeof *ledger);
 
-    ledger->by_uid = map_new(key);
-    ledger->by_node = map_new(key);
+    ledger->by_uid = map_new_borrowing(key);
+    ledger->by_node = map_new_borrowing(key);
     ledger->by_namespace = map_new(key);
     return ledger;
+}
+
+static void free_booking(struct booking *booking)
+{
+    if (booking == NULL)
+        return;
+    free(booking->node);
+    allocation_clear(&booking->allocation);
+    free(booking);
 }
 
 static void free_holding(void *value)
 {
     struct holding *holding = value;
 
-    free(holding->namespace);
-    free(holding->name);
-    free(holding->uid);
-    free(holding->node);
-    allocation_clear(&holding->allocation);
     free(holding->grants);
     free(holding->charges);
+    free_booking(holding->booking);
+    pod_unref(holding->pod);
     free(holding);
 }
 
@@ -76,10 +82,13 @@ struct holding *ledger_find(const struct ledger *ledger, const char *uid)
 static void count_grants(struct holding *holding)
 {
     struct grant grants[DEVICE_MAX];
-    size_t count =
-        allocation_grants(&holding->allocation, holding->init_done, grants, ARRAY_LEN(grants));
+    size_t count = 0;
 
-    holding->grants = xcalloc(count, sizeof *holding->grants);
+    if (holding->allocation != NULL)
+        count = allocation_grants(holding->allocation, holding->pod->init_done, grants,
+                                  ARRAY_LEN(grants));
+    free(holding->grants);
+    holding->grants = count > 0 ? xcalloc(count, sizeof *holding->grants) : NULL;
     holding->grant_count = count;
     if (count > 0)
         memcpy(holding->grants, grants, count * sizeof *grants);
@@ -99,13 +108,14 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void count_charges(struct holding *holding, const struct request *request)
+static void count_charges(struct holding *holding)
 {
+    const struct request *request = &holding->pod->request;
+    bool init_done = holding->pod->init_done;
     struct charge charges[CHARGES_MAX];
-    size_t count =
-        holding->has_allocation
-            ? charges_of_record(request, &holding->allocation, holding->init_done, charges)
-            : charges_of_request(request, holding->init_done, no_size, NULL, charges);
+    size_t count = holding->allocation != NULL
+                       ? charges_of_record(request, holding->allocation, init_done, charges)
+                       : charges_of_request(request, init_done, no_size, NULL, charges);
 
     if (count == 0)
         return;
@@ -148,10 +158,10 @@ static void charge(struct map *by_namespace, const struct holding *holding)
 
     if (holding->charge_count == 0)
         return;
-    spending = map_get(by_namespace, holding->namespace);
+    spending = map_get(by_namespace, holding->pod->namespace);
     if (spending == NULL) {
         spending = xcalloc(1, sizeof *spending);
-        map_put(by_namespace, holding->namespace, spending);
+        map_put(by_namespace, holding->pod->namespace, spending);
     }
     spending->holdings++;
     post(spending, holding, false);
@@ -163,10 +173,10 @@ static void take_charge_back(struct map *by_namespace, const struct holding *hol
 
     if (holding->charge_count == 0)
         return;
-    spending = map_get(by_namespace, holding->namespace);
+    spending = map_get(by_namespace, holding->pod->namespace);
     post(spending, holding, true);
     if (--spending->holdings == 0)
-        free_spending(map_remove(by_namespace, holding->namespace));
+        free_spending(map_remove(by_namespace, holding->pod->namespace));
 }
 
 uint64_t ledger_charged(const struct ledger *ledger, const char *namespace,
@@ -183,32 +193,63 @@ uint64_t ledger_charged(const struct ledger *ledger, const char *namespace,
 
 /* --- holdings -------------------------------------------------------------------------------- */
 
-struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const char *node,
-                             const struct allocation *allocation, unsigned unattributed)
+static struct holding *enter(struct ledger *ledger, struct holding *steal_holding)
+{
+    count_grants(steal_holding);
+    count_charges(steal_holding);
+    ledger_add(ledger, steal_holding);
+    return steal_holding;
+}
+
+struct holding *ledger_book(struct ledger *ledger, struct pod *pod, const char *node,
+                            const struct allocation *allocation)
+{
+    struct holding *holding = xcalloc(1, sizeof *holding);
+    struct booking *booking = xcalloc(1, sizeof *booking);
+
+    booking->node = xstrdup(node);
+    allocation_copy(allocation, &booking->allocation);
+    *holding = (struct holding){.pod = pod_ref(pod),
+                                .node = booking->node,
+                                .allocation = &booking->allocation,
+                                .booking = booking};
+    return enter(ledger, holding);
+}
+
+struct holding *ledger_tell(struct ledger *ledger, struct pod *pod, bool with_record,
+                            unsigned unattributed)
 {
     struct holding *holding = xcalloc(1, sizeof *holding);
 
-    holding->namespace = xstrdup(pod->namespace);
-    holding->name = xstrdup(pod->name);
-    holding->uid = xstrdup(pod->uid);
-    holding->node = xstrdup(node);
-    holding->init_done = pod->init_done;
-    holding->host = pod->host;
-    holding->has_allocation = allocation != NULL;
-    holding->unattributed = unattributed;
-    if (allocation != NULL) {
-        allocation_copy(allocation, &holding->allocation);
-        count_grants(holding);
-    }
-    count_charges(holding, &pod->request);
-    ledger_add(ledger, holding);
-    return holding;
+    *holding = (struct holding){.pod = pod_ref(pod),
+                                .node = pod->node,
+                                .allocation = with_record ? &pod->record : NULL,
+                                .state = HOLDING_BOUND,
+                                .told = true,
+                                .unattributed = unattributed};
+    return enter(ledger, holding);
+}
+
+/* It keeps its place in the list: where records contradict each other, sums depend on the order. */
+void ledger_renew(struct ledger *ledger, struct holding *holding, struct pod *pod)
+{
+    struct pod *before = holding->pod;
+
+    assert(holding->told);
+    holding->pod = pod_ref(pod);
+    holding->node = pod->node;
+    holding->allocation = holding->allocation != NULL ? &pod->record : NULL;
+    count_grants(holding);
+    map_put(ledger->by_uid, pod->uid, holding);
+    if (holding->previous == NULL)
+        map_put(ledger->by_node, holding->node, holding);
+    pod_unref(before);
 }
 
 void ledger_add(struct ledger *ledger, struct holding *steal_holding)
 {
     struct holding *first = map_put(ledger->by_node, steal_holding->node, steal_holding);
-    const struct holding *before = map_put(ledger->by_uid, steal_holding->uid, steal_holding);
+    const struct holding *before = map_put(ledger->by_uid, steal_holding->pod->uid, steal_holding);
 
     assert(before == NULL);
     (void)before;
@@ -226,10 +267,10 @@ void ledger_take(struct ledger *ledger, struct holding *holding)
     if (holding->previous != NULL)
         holding->previous->next = holding->next;
     else if (holding->next != NULL)
-        map_put(ledger->by_node, holding->node, holding->next);
+        map_put(ledger->by_node, holding->next->node, holding->next);
     else
         map_remove(ledger->by_node, holding->node);
-    map_remove(ledger->by_uid, holding->uid);
+    map_remove(ledger->by_uid, holding->pod->uid);
     take_charge_back(ledger->by_namespace, holding);
 }
 
@@ -259,7 +300,7 @@ void ledger_sum(const struct ledger *ledger, const struct node *node, const char
     *out = (struct node_use){.device_count = node->device_count};
     for (const struct holding *holding = ledger_on_node(ledger, node->name); holding != NULL;
          holding = holding->next) {
-        if (except == NULL || strcmp(holding->uid, except) != 0)
+        if (except == NULL || strcmp(holding->pod->uid, except) != 0)
             holding_add_use(holding, node, out);
     }
 }
@@ -303,7 +344,7 @@ void ledger_check(const struct ledger *ledger)
         for (const struct holding *h = at.value; h != NULL; h = h->next) {
             assert(strcmp(h->node, at.key) == 0);
             assert(h->previous == previous);
-            assert(ledger_find(ledger, h->uid) == h);
+            assert(ledger_find(ledger, h->pod->uid) == h);
             previous = h;
             listed++;
         }

@@ -15,13 +15,12 @@
 #include "topofit/quota.h"
 
 struct holding {
-    char *namespace, *name, *uid, *node;
+    struct pod *pod;  /* one reference: it, or an earlier version that says the same of it */
+    const char *node; /* of `pod` or of `booking` */
+    const struct allocation *allocation; /* the same; NULL when it cannot be told which devices */
+    struct booking *booking;             /* what the pod does not say itself, or NULL */
     enum holding_state state;
-    bool init_done;
-    bool has_allocation;
-    bool told;                /* by the pod itself */
-    struct host_amounts host; /* what the pod takes of its node besides */
-    struct allocation allocation;
+    bool told;            /* by the pod itself */
     struct grant *grants; /* what the allocation comes to; ids borrowed from it */
     size_t grant_count;
     struct charge *charges; /* of its namespace's quota; they never change */
@@ -33,6 +32,12 @@ struct holding {
     struct holding *previous, *next; /* on the same node */
 };
 
+/* What a pod will say of itself once it is bound. */
+struct booking {
+    char *node;
+    struct allocation allocation;
+};
+
 struct ledger;
 struct ledger *ledger_new(const struct hash_key *key);
 void ledger_free(struct ledger *ledger);
@@ -41,14 +46,19 @@ void ledger_free(struct ledger *ledger);
 struct holding *ledger_find(const struct ledger *ledger, const char *uid);
 
 /*
- * Enter a holding of a pod that has none.
+ * Enter a holding of a pod that has none; it takes a reference to the pod.
  *
- * node          the node it is on.
- * allocation    copied; NULL when it cannot be told which devices.
- * unattributed  devices it holds besides.
+ * book  what is booked for the pod on a node: copied.
+ * tell  what the pod says: it is on its node, with its record if `with_record`, and holds so many
+ *       devices besides that nobody can name.
  */
-struct holding *ledger_enter(struct ledger *ledger, const struct pod *pod, const char *node,
-                             const struct allocation *allocation, unsigned unattributed);
+struct holding *ledger_book(struct ledger *ledger, struct pod *pod, const char *node,
+                            const struct allocation *allocation);
+struct holding *ledger_tell(struct ledger *ledger, struct pod *pod, bool with_record,
+                            unsigned unattributed);
+
+/* A new version of a pod says the same of what it holds: the earlier one is let go. */
+void ledger_renew(struct ledger *ledger, struct holding *holding, struct pod *pod);
 
 /* Remove a holding and free it. NULL is fine. */
 void ledger_remove(struct ledger *ledger, struct holding *holding);

@@ -25,7 +25,7 @@ static void sum_staying(const struct cluster *cluster, const struct node *node, 
     *out = (struct node_use){.device_count = node->device_count};
     for (const struct holding *holding = ledger_on_node(cluster->ledger, node->name);
          holding != NULL; holding = holding->next) {
-        const struct pod *pod = map_get(cluster->pods_by_uid, holding->uid);
+        const struct pod *pod = map_get(cluster->pods_by_uid, holding->pod->uid);
 
         if (pod == NULL || !pod->deleting || pod->priority >= priority)
             holding_add_use(holding, node, out);

@@ -275,7 +275,7 @@ static void find_room(const struct cluster *cluster, const char *namespace, cons
     if (out->count == 0 || uid == NULL)
         return;
     own = ledger_find(cluster->ledger, uid);
-    if (own != NULL && strcmp(own->namespace, namespace) == 0)
+    if (own != NULL && strcmp(own->pod->namespace, namespace) == 0)
         quota_room_give_back(out, own->charges, own->charge_count);
 }
 

@@ -13,9 +13,8 @@ static void assert_no_new_conflict(const struct node_state *before, const struct
         assert(before->use.devices[i].conflicted || !after->use.devices[i].conflicted);
 }
 
-int cluster_reserve(struct cluster *cluster, const struct pod *pod,
-                    const struct allocation *allocation, const struct node_state *expected,
-                    uint64_t *token, struct error *err)
+int cluster_reserve(struct cluster *cluster, struct pod *pod, const struct allocation *allocation,
+                    const struct node_state *expected, uint64_t *token, struct error *err)
 {
     const struct node_state *state;
     struct holding *holding;
@@ -31,7 +30,7 @@ int cluster_reserve(struct cluster *cluster, const struct pod *pod,
                          pod->name);
     if (!cluster_quota_allows(cluster, pod, allocation))
         return error_set(err, ERR_CONFLICT, "%s", reason_text(REASON_QUOTA));
-    holding = ledger_enter(cluster->ledger, pod, expected->node->name, allocation, 0);
+    holding = ledger_book(cluster->ledger, pod, expected->node->name, allocation);
     holding->state = HOLDING_RESERVED;
     holding->list_number = cluster->list_number;
     holding->token = *token = ++cluster->last_token;

@@ -9,12 +9,22 @@
 
 struct pod *pod_new(const char *namespace, const char *name, const char *uid)
 {
-    struct pod *pod = xcalloc(1, sizeof *pod);
+    size_t namespace_length = strlen(namespace), name_size = strlen(name) + 1;
+    size_t uid_size = strlen(uid) + 1;
+    size_t full_size = namespace_length + 1 + name_size;
+    struct pod *pod = xcalloc(1, sizeof *pod + full_size + uid_size + namespace_length + 1);
+    char *full_name = pod->identity, *own_uid = full_name + full_size;
 
+    memcpy(full_name, namespace, namespace_length);
+    full_name[namespace_length] = '/';
+    memcpy(full_name + namespace_length + 1, name, name_size);
+    memcpy(own_uid, uid, uid_size);
+    memcpy(own_uid + uid_size, namespace, namespace_length);
     pod->references = 1;
-    pod->namespace = xstrdup(namespace);
-    pod->name = xstrdup(name);
-    pod->uid = xstrdup(uid);
+    pod->full_name = full_name;
+    pod->name = full_name + namespace_length + 1;
+    pod->uid = own_uid;
+    pod->namespace = own_uid + uid_size;
     pod->node = xstrdup("");
     request_init(&pod->request);
     allocation_init(&pod->record);
@@ -31,9 +41,6 @@ void pod_unref(struct pod *pod)
 {
     if (pod == NULL || __atomic_sub_fetch(&pod->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    free(pod->namespace);
-    free(pod->name);
-    free(pod->uid);
     free(pod->node);
     free(pod->nominated);
     request_clear(&pod->request);

@@ -82,7 +82,7 @@ unsigned small_unattributed(struct cluster *cluster)
     return snapshot_find(snapshot, "n1")->use.unattributed;
 }
 
-int small_reserve(struct cluster *cluster, const struct pod *pod, const char *device, uint64_t mib,
+int small_reserve(struct cluster *cluster, struct pod *pod, const char *device, uint64_t mib,
                   uint64_t *token)
 {
     AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(cluster);

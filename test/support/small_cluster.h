@@ -21,7 +21,7 @@ struct pod *small_bound_pod(const char *name, const char *uid, const char *node,
                             uint64_t mib);
 
 /* Book a device of n1 for a pod on the present state. return 0 or a negative code. */
-int small_reserve(struct cluster *cluster, const struct pod *pod, const char *device, uint64_t mib,
+int small_reserve(struct cluster *cluster, struct pod *pod, const char *device, uint64_t mib,
                   uint64_t *token);
 
 /* What only a mistake could do: a pod holds something, and the ledger forgets it. */

@@ -348,7 +348,7 @@ static void test_cluster_picture_pods__all_are_booked_right_whatever_they_say(vo
     struct pod *copied = small_bound_pod("copied", "3", "n1", "GPU-0", 1);
     struct pod *broken = small_bound_pod("broken", "4", "n1", NULL, 1);
     struct pod *finished = small_bound_pod("finished", "5", "n1", "GPU-0", 1);
-    struct pod *plain = pod_bound(story->reserved, "n1");
+    struct pod *plain = small_bound_pod("plain", "6", "n1", NULL, 1);
 
     (void)state;
     assert_int_equal(count_wrong(story->cluster, 1), 0);
@@ -360,8 +360,6 @@ static void test_cluster_picture_pods__all_are_booked_right_whatever_they_say(vo
     finished->finished = true;
     request_clear(&plain->request);
     request_init(&plain->request);
-    plain->uid[0] = '6';
-    plain->name[0] = '6';
     cluster_put_pod(story->cluster, copied);
     cluster_put_pod(story->cluster, broken);
     cluster_put_pod(story->cluster, finished);
@@ -382,6 +380,24 @@ static void test_cluster_put_pod__counts_anew_when_an_unattributed_pod_asks_for_
     cluster_put_pod(cluster, more);
     assert_int_equal(small_unattributed(cluster), 3);
     assert_int_equal(count_wrong(cluster, 1), 0);
+}
+
+/* Most versions of a pod tell of its status only: they must not pile up. */
+static void test_cluster_put_pod__lets_an_earlier_version_go_that_says_the_same(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    AUTO(pod_unref_pointer)
+    struct pod *earlier = pod_ref(small_bound_pod("a", "1", "n1", "GPU-0", 8192));
+    struct pod *later = small_bound_pod("a", "1", "n1", "GPU-0", 8192);
+
+    (void)state;
+    cluster_put_pod(cluster, earlier);
+    later->handed_out = true;
+    cluster_put_pod(cluster, later);
+    assert_int_equal(earlier->references, 1);
+    assert_int_equal(small_used_mib(cluster), 8192);
+    cluster_remove_pod(cluster, "default", "a", "1");
+    assert_int_equal(small_used_mib(cluster), 0);
 }
 
 static void test_cluster_picture_pods__shows_a_ledger_that_says_something_else(void **state)
@@ -516,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_cluster_next_conflict__finds_what_was_there_before_the_node),
         cmocka_unit_test(test_cluster_picture_pods__all_are_booked_right_whatever_they_say),
         cmocka_unit_test(test_cluster_put_pod__counts_anew_when_an_unattributed_pod_asks_for_more),
+        cmocka_unit_test(test_cluster_put_pod__lets_an_earlier_version_go_that_says_the_same),
         cmocka_unit_test(test_cluster_picture_pods__shows_a_ledger_that_says_something_else),
         cmocka_unit_test(test_cluster_picture_nodes__shows_all_nodes),
         cmocka_unit_test(test_cluster__host_used_is_the_sum_over_bound_pods_until_they_end),

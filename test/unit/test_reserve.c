@@ -293,7 +293,7 @@ struct racer {
 };
 
 /* As extender_bind: plan on the present state, book it, plan again when somebody was faster. */
-static bool bind_one(struct cluster *cluster, const struct pod *pod, uint64_t *token)
+static bool bind_one(struct cluster *cluster, struct pod *pod, uint64_t *token)
 {
     struct decide_policy policy = decide_policy_default();
 

@@ -28,6 +28,7 @@ struct arguments {
     unsigned sizes[SIZES_MAX];
     size_t size_count;
     unsigned rounds, gpus, plain_pods;
+    enum dump_records records;
 };
 
 /* One row of the table. */
@@ -64,7 +65,7 @@ struct series {
 
 static const char usage[] =
     "usage: bench_extender [--topofit PROGRAM] [--sizes N,N,...] [--rounds N] [--gpus N]\n"
-    "                      [--plain-pods N] [--json FILE]\n"
+    "                      [--plain-pods N] [--records native|hami] [--json FILE]\n"
     "\n"
     "Starts the daemon on clusters of several sizes, asks what kube-scheduler asks, and compares\n"
     "with the floor: the same HTTP library reading the same body and answering as many bytes.\n"
@@ -74,12 +75,14 @@ static const char usage[] =
     "  --rounds      calls of each series (default: 400)\n"
     "  --gpus        whole GPUs that the pod asks for (default: 4)\n"
     "  --plain-pods  pods without GPUs on each node (default: 0)\n"
+    "  --records     how nodes tell of their GPUs, and pods of theirs (default: native)\n"
     "  --json        also write the rows to a file\n"
     "\n"
     "examples:\n"
     "  build/bench_extender\n"
     "  build/bench_extender --sizes 5000 --rounds 2000 --json extender.json\n"
     "  build/bench_extender --sizes 1000 --plain-pods 100\n"
+    "  build/bench_extender --records hami\n"
     "\n"
     "series: filter           the same order of names in each call, nothing changes\n"
     "        filter+bind      as filter, and a pod is bound between two calls\n"
@@ -350,7 +353,8 @@ static void start(struct bench *bench, const struct dump_size *size)
 
 static void run_size(struct bench *bench)
 {
-    const struct dump_size size = {bench->node_count, bench->arguments->plain_pods};
+    const struct dump_size size = {bench->node_count, bench->arguments->plain_pods,
+                                   bench->arguments->records};
     const struct series series[] = {
         {"filter", "/filter", size.nodes, false, false, false},
         {"filter+bind", "/filter", size.nodes, false, true, false},
@@ -438,6 +442,7 @@ static void read_arguments(int argc, char **argv, struct arguments *out)
                                             {"rounds", required_argument, NULL, 'r'},
                                             {"gpus", required_argument, NULL, 'g'},
                                             {"plain-pods", required_argument, NULL, 'p'},
+                                            {"records", required_argument, NULL, 'c'},
                                             {"json", required_argument, NULL, 'j'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
@@ -459,6 +464,10 @@ static void read_arguments(int argc, char **argv, struct arguments *out)
             break;
         case 'p':
             out->plain_pods = read_number(optarg, 0, 1000);
+            break;
+        case 'c':
+            if (!dump_records_of(optarg, &out->records))
+                give_up("--records takes native or hami, not ", optarg);
             break;
         case 'j':
             out->json = optarg;

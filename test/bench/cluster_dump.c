@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define GPU_MIB 32510
+#define SHARES 10 /* of a GPU, as HAMi's plugin offers them */
 
 /* NVLink of a DGX-1V: a hybrid cube mesh. source: test/data/topologies/01 */
 static const char topology[] =
@@ -20,7 +21,14 @@ static const char topology[] =
     "GPU6\\tSYS\\tSYS\\tNV1\\tSYS\\tNV1\\tNV2\\t X \\tNV2\\t1\\n"
     "GPU7\\tSYS\\tSYS\\tSYS\\tNV1\\tNV2\\tNV1\\tNV2\\t X \\t1\\n";
 
-/* --- nodes ----------------------------------------------------------------------------------- */
+/* The same NVLinks, counted. */
+static const unsigned char nvlinks[DUMP_DEVICES][DUMP_DEVICES] = {
+    {0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0}, {1, 2, 0, 2, 0, 0, 1, 0},
+    {2, 1, 2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 1, 1, 2}, {0, 2, 0, 0, 1, 0, 2, 1},
+    {0, 0, 1, 0, 1, 2, 0, 2}, {0, 0, 0, 1, 2, 1, 2, 0},
+};
+
+/* --- names ----------------------------------------------------------------------------------- */
 
 void dump_node_name(unsigned node, char name[DUMP_NAME_MAX])
 {
@@ -58,7 +66,9 @@ static void gpu_id(unsigned node, unsigned gpu, char id[DUMP_NAME_MAX])
              node * 8 + gpu);
 }
 
-static void write_inventory(FILE *out, unsigned node)
+/* --- inventories and records ----------------------------------------------------------------- */
+
+static void write_native_inventory(FILE *out, unsigned node)
 {
     fputs("\"topofit.io/inventory\":\"{\\\"devices\\\":[", out);
     for (unsigned gpu = 0; gpu < DUMP_DEVICES; gpu++) {
@@ -71,10 +81,107 @@ static void write_inventory(FILE *out, unsigned node)
                 "\\\"busId\\\":\\\"00000000:%02X:00.0\\\",\\\"numa\\\":%u}",
                 gpu > 0 ? "," : "", id, gpu, GPU_MIB, gpu * 16 + 7, gpu / 4);
     }
-    fputs("]}\"", out);
+    fprintf(out, "]}\",\"topofit.io/topology\":\"%s\"", topology);
 }
 
-static void write_node(FILE *out, unsigned node)
+static void write_hami_device(FILE *out, unsigned node, unsigned gpu)
+{
+    char id[DUMP_NAME_MAX];
+
+    gpu_id(node, gpu, id);
+    fprintf(out,
+            "%s{\\\"id\\\":\\\"%s\\\",\\\"index\\\":%u,\\\"count\\\":%d,\\\"devmem\\\":%d,"
+            "\\\"devcore\\\":100,\\\"type\\\":\\\"NVIDIA-Tesla V100-SXM2-32GB\\\","
+            "\\\"mode\\\":\\\"hami-core\\\",\\\"numa\\\":%u,\\\"health\\\":true}",
+            gpu > 0 ? "," : "", id, gpu, SHARES, GPU_MIB, gpu / 4);
+}
+
+/* The same wiring as the plugin scores it: 100 for each NVLink, and the way over PCIe. */
+static void write_hami_scores(FILE *out, unsigned node, unsigned gpu)
+{
+    char id[DUMP_NAME_MAX];
+
+    gpu_id(node, gpu, id);
+    fprintf(out, "%s{\\\"uuid\\\":\\\"%s\\\",\\\"score\\\":{", gpu > 0 ? "," : "", id);
+    for (unsigned peer = 0; peer < DUMP_DEVICES; peer++) {
+        unsigned way = peer / 4 == gpu / 4 ? 20 : 10;
+
+        if (peer == gpu)
+            continue;
+        gpu_id(node, peer, id);
+        fprintf(out, "%s\\\"%s\\\":%u", peer > (gpu == 0) ? "," : "", id,
+                nvlinks[gpu][peer] * 100u + way);
+    }
+    fputs("}}", out);
+}
+
+static void write_hami_inventory(FILE *out, unsigned node)
+{
+    fputs("\"hami.io/node-handshake\":\"Requesting_2026-01-01 00:00:00\","
+          "\"hami.io/node-nvidia-register\":\"[",
+          out);
+    for (unsigned gpu = 0; gpu < DUMP_DEVICES; gpu++)
+        write_hami_device(out, node, gpu);
+    fputs("]\",\"hami.io/node-nvidia-score\":\"[", out);
+    for (unsigned gpu = 0; gpu < DUMP_DEVICES; gpu++)
+        write_hami_scores(out, node, gpu);
+    fputs("]\"", out);
+}
+
+static void write_native_record(FILE *out, unsigned node, unsigned gpu)
+{
+    char name[DUMP_NAME_MAX], id[DUMP_NAME_MAX];
+
+    dump_node_name(node, name);
+    gpu_id(node, gpu, id);
+    fprintf(out,
+            "\"devices.topofit.io/main\":\"%s\",\"topofit.io/allocation\":\"{\\\"version\\\":1,"
+            "\\\"node\\\":\\\"%s\\\",\\\"uid\\\":\\\"9a0b0000-0000-4000-8000-%012x\\\","
+            "\\\"tier\\\":0,\\\"degraded\\\":false,\\\"containers\\\":[{\\\"name\\\":\\\"main\\\","
+            "\\\"kind\\\":\\\"app\\\",\\\"devices\\\":[{\\\"id\\\":\\\"%s\\\",\\\"memoryMiB\\\":%d,"
+            "\\\"cores\\\":100,\\\"slots\\\":1,\\\"mode\\\":\\\"shared\\\"}]}]}\"",
+            id, name, node * 8 + gpu, id, GPU_MIB);
+}
+
+/* A pod that HAMi's scheduler has placed and whose plugin is done. */
+static void write_hami_record(FILE *out, unsigned node, unsigned gpu)
+{
+    char name[DUMP_NAME_MAX], id[DUMP_NAME_MAX];
+
+    dump_node_name(node, name);
+    gpu_id(node, gpu, id);
+    fprintf(out,
+            "\"hami.io/bind-phase\":\"success\",\"hami.io/bind-time\":\"1767225600\","
+            "\"hami.io/vgpu-node\":\"%s\",\"hami.io/vgpu-time\":\"1767225600\","
+            "\"hami.io/vgpu-devices-allocated\":\"%s,NVIDIA,%d,100:;\","
+            "\"hami.io/vgpu-devices-to-allocate\":\";\"",
+            name, id, GPU_MIB);
+}
+
+/* How facts are written, by enum dump_records. */
+static const struct spelling {
+    const char *name;
+    void (*write_inventory)(FILE *out, unsigned node);
+    void (*write_record)(FILE *out, unsigned node, unsigned gpu);
+} spellings[] = {
+    {"native", write_native_inventory, write_native_record},
+    {"hami", write_hami_inventory, write_hami_record},
+};
+
+bool dump_records_of(const char *name, enum dump_records *out)
+{
+    for (unsigned i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+        if (strcmp(spellings[i].name, name) != 0)
+            continue;
+        *out = (enum dump_records)i;
+        return true;
+    }
+    return false;
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+static void write_node(FILE *out, unsigned node, enum dump_records records)
 {
     char name[DUMP_NAME_MAX];
 
@@ -88,34 +195,31 @@ static void write_node(FILE *out, unsigned node)
             "\"topology.kubernetes.io/region\":\"east-1\","
             "\"topology.kubernetes.io/zone\":\"zone-%c\"},\"annotations\":{",
             name, node, name, (char)('a' + node % 3));
-    write_inventory(out, node);
+    spellings[records].write_inventory(out, node);
     fprintf(out,
-            ",\"topofit.io/topology\":\"%s\"}},\"spec\":{},\"status\":{\"allocatable\":{"
-            "\"cpu\":\"96\",\"memory\":\"768Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"8\"}}}",
-            topology);
+            "}},\"spec\":{},\"status\":{\"allocatable\":{"
+            "\"cpu\":\"96\",\"memory\":\"768Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%u\"}}}",
+            DUMP_DEVICES * (records == DUMP_HAMI ? SHARES : 1));
 }
 
 /* --- pods ------------------------------------------------------------------------------------ */
 
-static void write_gpu_pod(FILE *out, unsigned node, unsigned gpu)
+static void write_gpu_pod(FILE *out, unsigned node, unsigned gpu, enum dump_records records)
 {
-    char name[DUMP_NAME_MAX], id[DUMP_NAME_MAX];
+    char name[DUMP_NAME_MAX];
 
     dump_node_name(node, name);
-    gpu_id(node, gpu, id);
     fprintf(out,
             ",\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"worker-%u-%u\","
-            "\"namespace\":\"team-%u\",\"uid\":\"9a0b0000-0000-4000-8000-%012x\",\"annotations\":{"
-            "\"devices.topofit.io/main\":\"%s\",\"topofit.io/allocation\":\"{\\\"version\\\":1,"
-            "\\\"node\\\":\\\"%s\\\",\\\"uid\\\":\\\"9a0b0000-0000-4000-8000-%012x\\\","
-            "\\\"tier\\\":0,\\\"degraded\\\":false,\\\"containers\\\":[{\\\"name\\\":\\\"main\\\","
-            "\\\"kind\\\":\\\"app\\\",\\\"devices\\\":[{\\\"id\\\":\\\"%s\\\",\\\"memoryMiB\\\":%d,"
-            "\\\"cores\\\":100,\\\"slots\\\":1,\\\"mode\\\":\\\"shared\\\"}]}]}\"}},"
-            "\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"main\",\"resources\":{"
+            "\"namespace\":\"team-%u\",\"uid\":\"9a0b0000-0000-4000-8000-%012x\",\"annotations\":{",
+            node, gpu, node % 40, node * 8 + gpu);
+    spellings[records].write_record(out, node, gpu);
+    fprintf(out,
+            "}},\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"main\",\"resources\":{"
             "\"limits\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"nvidia.com/gpu\":\"1\"},"
             "\"requests\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"nvidia.com/gpu\":\"1\"}}}]},"
             "\"status\":{\"phase\":\"Running\"}}",
-            node, gpu, node % 40, node * 8 + gpu, id, name, node * 8 + gpu, id, GPU_MIB, name);
+            name);
 }
 
 static void write_plain_pod(FILE *out, unsigned node, unsigned number)
@@ -142,13 +246,13 @@ long dump_write(const char *path, const struct dump_size *size)
     fputs("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[", out);
     for (unsigned node = 0; node < size->nodes; node++) {
         fputs(node > 0 ? ",\n" : "\n", out);
-        write_node(out, node);
+        write_node(out, node, size->records);
     }
     for (unsigned node = 0; node < size->nodes; node++) {
         for (unsigned gpu = 0; gpu < DUMP_DEVICES; gpu++) {
             if ((dump_pattern(node) >> gpu & 1) == 0)
                 continue;
-            write_gpu_pod(out, node, gpu);
+            write_gpu_pod(out, node, gpu, size->records);
             pods++;
         }
         for (unsigned number = 0; number < size->plain_pods; number++)

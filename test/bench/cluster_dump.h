@@ -4,13 +4,15 @@
  *
  * Nodes of 8 GPUs wired like a DGX-1V. The GPUs in use follow DUMP_PATTERNS distinct patterns, one
  * whole-GPU pod on each: half of all GPUs over 200 nodes. Nothing is random: the same arguments
- * give the same bytes.
+ * give the same bytes. Inventories and records are our own, or as HAMi's plugin and scheduler
+ * write them.
  */
 #ifndef TOPOFIT_BENCH_CLUSTER_DUMP_H
 #define TOPOFIT_BENCH_CLUSTER_DUMP_H
 
 #include "topofit/buf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define DUMP_PATTERNS 200
@@ -20,7 +22,11 @@
 struct dump_size {
     unsigned nodes;
     unsigned plain_pods; /* without GPUs, on each node */
+    enum dump_records { DUMP_NATIVE = 0, DUMP_HAMI } records;
 };
+
+/* "native" or "hami"; false for any other name. */
+bool dump_records_of(const char *name, enum dump_records *out);
 
 /* Write nodes and pods as one JSON list to a file. return the number of GPU pods, or -1. */
 long dump_write(const char *path, const struct dump_size *size);

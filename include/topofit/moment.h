@@ -7,6 +7,7 @@
 #ifndef TOPOFIT_MOMENT_H
 #define TOPOFIT_MOMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Deadlines and waits use the first, what is written down uses the second. */
@@ -24,5 +25,11 @@ struct moment {
  * source  k8s.io/apimachinery/pkg/apis/meta/v1/micro_time.go
  */
 void moment_write(uint64_t unix_ms, unsigned digits, char text[MOMENT_TEXT_BYTES]);
+
+/*
+ * Seconds since 1970 of a time as RFC 3339, section 5.6, has it, in any zone; parts of a second are
+ * dropped. return false when it is none; *unix_s is not written then.
+ */
+bool moment_read(const char *text, int64_t *unix_s);
 
 #endif

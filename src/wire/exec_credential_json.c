@@ -5,6 +5,7 @@
 #include "topofit/base64.h"
 #include "topofit/json.h"
 #include "topofit/mem.h"
+#include "topofit/moment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,58 +67,6 @@ static const struct json_field credential_shape[] = {
     {0},
 };
 
-/* --- the time -------------------------------------------------------------------------------- */
-
-/* "Z", "+hh:mm" or "-hh:mm", in seconds east of Greenwich. */
-static bool read_zone(const char *text, int64_t *out)
-{
-    unsigned hours, minutes;
-    int length = 0;
-
-    *out = 0;
-    if ((text[0] == 'Z' || text[0] == 'z') && text[1] == '\0')
-        return true;
-    if ((text[0] != '+' && text[0] != '-') || strspn(text + 1, "0123456789:") != 5 ||
-        sscanf(text + 1, "%2u:%2u%n", &hours, &minutes, &length) != 2 || length != 5 ||
-        text[6] != '\0' || hours > 23 || minutes > 59)
-        return false;
-    *out = (text[0] == '-' ? -60 : 60) * (int64_t)(hours * 60 + minutes);
-    return true;
-}
-
-/* source: RFC 3339, section 5.6; parts of a second are dropped */
-static bool read_time(const char *text, int64_t *out)
-{
-    static const char shape[] = "dddd-dd-ddtdd:dd:dd";
-    struct tm parts = {0};
-    int64_t zone_s;
-
-    for (size_t i = 0; shape[i] != '\0'; i++) {
-        if (shape[i] == 'd' ? text[i] < '0' || text[i] > '9'
-                            : text[i] != shape[i] && !(shape[i] == 't' && text[i] == 'T'))
-            return false;
-    }
-    if (sscanf(text, "%4d-%2d-%2d%*c%2d:%2d:%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
-               &parts.tm_hour, &parts.tm_min, &parts.tm_sec) != 6 ||
-        parts.tm_mon < 1 || parts.tm_mon > 12 || parts.tm_mday < 1 || parts.tm_mday > 31 ||
-        parts.tm_hour > 23 || parts.tm_min > 59 || parts.tm_sec > 60)
-        return false;
-    text += sizeof shape - 1;
-    if (text[0] == '.') {
-        size_t digits = strspn(text + 1, "0123456789");
-
-        if (digits == 0)
-            return false;
-        text += 1 + digits;
-    }
-    if (!read_zone(text, &zone_s))
-        return false;
-    parts.tm_year -= 1900;
-    parts.tm_mon -= 1;
-    *out = (int64_t)timegm(&parts) - zone_s;
-    return true;
-}
-
 /* --- the answer ------------------------------------------------------------------------------ */
 
 /* null and "" are as good as nothing. */
@@ -174,7 +123,7 @@ static int interpret(struct reading *reading, const char *api_version, struct er
     if (check_answer(answer, err) < 0)
         return -(int)err->code;
     answer->expires_unix_s = INT64_MAX;
-    if (reading->expires != NULL && !read_time(reading->expires, &answer->expires_unix_s))
+    if (reading->expires != NULL && !moment_read(reading->expires, &answer->expires_unix_s))
         return error_set(err, ERR_INVALID,
                          "expirationTimestamp \"%.60s\" is not a time like "
                          "2026-01-02T15:04:05Z",

@@ -113,6 +113,13 @@ void cluster_sum_use(struct cluster *cluster, const struct node *node, const cha
 /* Who is nominated to a node as given, known or not; a reference, or NULL for nobody. */
 struct nominees *cluster_nominees(struct cluster *cluster, const struct node *node);
 
+/*
+ * What time it is, before a picture is taken to rank nodes by: pods grow old there.
+ *
+ * unix_ms  since 1970; may jump.
+ */
+void cluster_tell_time(struct cluster *cluster, uint64_t unix_ms);
+
 /* The present picture; release with snapshot_unref. */
 struct snapshot *cluster_snapshot(struct cluster *cluster);
 

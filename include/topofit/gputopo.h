@@ -123,9 +123,11 @@ void gputopo_choose_among(const struct topology_question *question,
 uint32_t gputopo_groups_lost(const struct peer_graph *graph, enum topology_source source,
                              device_mask before, device_mask after);
 
-/* Of such a number, the groups within tier 0 only. */
-#define TOPOLOGY_LINKED_GROUPS_BITS 9
-uint32_t gputopo_linked_groups(uint32_t groups_lost);
+/* Of such a number, the groups within tier 0 only: those of 8; and those of 4, then of 2. */
+#define TOPOLOGY_LINKED_EIGHTS_BITS 3
+#define TOPOLOGY_LINKED_FOURS_BITS 6
+uint32_t gputopo_linked_eights(uint32_t groups_lost);
+uint32_t gputopo_linked_fours(uint32_t groups_lost);
 
 /*
  * How good a set is, in 0..100 of the best set of that size which the whole graph could form:

@@ -58,8 +58,8 @@ struct kube_pod {
     struct kube_pairs requests; /* of the pod as a whole; most pods state none */
     struct kube_pairs overhead; /* of its runtime class */
     int priority;
-    uint64_t started; /* status.startTime as digits, 20260131235959; 0 when absent */
-    bool gated;       /* schedulingGates is not empty */
+    uint64_t started_s; /* status.startTime, since 1970; 0 when absent */
+    bool gated;         /* schedulingGates is not empty */
     /*
      * Something was left out: containers beyond REQUEST_CONTAINERS_MAX, labels, annotations and
      * amounts beyond KUBE_TEXT_MAX_BYTES, or a text with a NUL. Such a pod cannot be served, and

@@ -29,7 +29,7 @@ struct pod {
     bool gated; /* has scheduling gates: cannot be bound */
     int priority;
     struct host_amounts host; /* what it takes of its node besides devices */
-    uint64_t started;         /* when it started, as digits (20260131235959); 0: not known */
+    uint64_t started_s;       /* when it started, since 1970; 0: not known */
     struct request request;
     bool has_record; /* `record` was there and readable */
     struct allocation record;

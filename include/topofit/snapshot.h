@@ -17,6 +17,7 @@
 #include "topofit/name_table.h"
 #include "topofit/node.h"
 #include "topofit/pod_mix.h"
+#include "topofit/rank_facts.h"
 #include "topofit/scarcity.h"
 
 /* Who is nominated to a node. Immutable, reference counted as a snapshot is. */
@@ -40,12 +41,12 @@ struct likeness {
 struct node_state {
     unsigned references;
     uint64_t version;         /* changes whenever node, use or nominees change; unique */
-    uint64_t host_version;    /* changes with it, and whenever host_used changes; unique, too */
+    uint64_t rank_version;    /* changes with it, and whenever `rank` changes; unique, too */
     struct likeness likeness; /* of node and use */
     struct node *node;
-    struct nominees *nominees;     /* one reference; NULL: nobody */
-    struct host_amounts host_used; /* by pods with devices and without */
-    struct node_use use;           /* last: there is no room for more devices than it has */
+    struct nominees *nominees; /* one reference; NULL: nobody */
+    struct rank_facts rank;
+    struct node_use use; /* last: there is no room for more devices than it has */
 };
 
 /*
@@ -62,7 +63,7 @@ struct node_state {
 struct state_chunk {
     unsigned references;
     uint64_t versions[STATE_CHUNK];
-    uint64_t host_versions[STATE_CHUNK];
+    uint64_t rank_versions[STATE_CHUNK];
     struct node_state *states[STATE_CHUNK]; /* NULL behind the last */
 };
 
@@ -87,11 +88,11 @@ static inline uint64_t snapshot_version(const struct snapshot *snapshot, size_t 
     return snapshot->chunks[position >> STATE_CHUNK_BITS]->versions[position & (STATE_CHUNK - 1)];
 }
 
-static inline uint64_t snapshot_host_version(const struct snapshot *snapshot, size_t position)
+static inline uint64_t snapshot_rank_version(const struct snapshot *snapshot, size_t position)
 {
     const struct state_chunk *chunk = snapshot->chunks[position >> STATE_CHUNK_BITS];
 
-    return chunk->host_versions[position & (STATE_CHUNK - 1)];
+    return chunk->rank_versions[position & (STATE_CHUNK - 1)];
 }
 
 /* All states by name, each borrowed. Free the list. */

@@ -11,19 +11,22 @@
 #define TOPOFIT_WORTH_H
 
 #include "topofit/decide.h"
+#include "topofit/rank_facts.h"
 #include "topofit/waste.h"
 
 enum criterion {
     CRITERION_TIER = 0,      /* the worst tier inside the pod's sets */
     CRITERION_QUALITY,       /* of its links, against the best this node could ever give */
-    CRITERION_LINKED_GROUPS, /* of idle devices joined by the interconnect, that go apart */
-    CRITERION_GROUPS,        /* the same, and those on one NUMA node */
+    CRITERION_LINKED_EIGHTS, /* of idle devices joined by the interconnect, that go apart */
+    CRITERION_LINKED_FOURS,  /* the same of 4, then of 2 */
+    CRITERION_GROUPS,        /* of 8, 4 and 2, each then on one NUMA node as well */
+    CRITERION_SETTLED,       /* how long the pod has run that has run longest there */
     CRITERION_WASTE,         /* of what is left: how much of it will never be of use */
     CRITERION_BROKEN,        /* is an idle device taken in part? */
     CRITERION_FULL,          /* how little is left of devices and CPU */
     CRITERION_EMPTY,         /* how little of the devices is in use */
 };
-#define CRITERION_COUNT 8
+#define CRITERION_COUNT 10
 
 /* "tier", "links", ... for people. Static storage. */
 const char *criterion_name(enum criterion criterion);
@@ -41,7 +44,7 @@ struct worth {
 struct worth_question {
     const struct node *node;
     const struct node_use *use;
-    struct host_amounts host_used;
+    struct rank_facts rank;
     const struct request *request;
     struct host_amounts host; /* what the pod takes of the node besides */
     const struct plan *plan;
@@ -65,7 +68,7 @@ void worth_of_merit(uint64_t merit, enum packing_policy policy, struct worth *ou
 
 /*
  * A criterion as it was measured, for people; less is better, but for links: the tier; links in
- * percent; groups as gputopo_groups_lost() or gputopo_linked_groups() gives them; waste in
+ * percent; groups as gputopo_groups_lost() or gputopo_linked_fours() gives them; waste in
  * thousandths of a device; 1 when an idle device is broken; what is left in thousandths of a
  * device; what is in use in thousandths of all devices.
  */

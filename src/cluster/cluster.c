@@ -155,6 +155,30 @@ static struct host_amounts sum_host(const struct cluster *cluster, const char *n
     return sum;
 }
 
+/* When the pod with devices began that has run longest there; 0: nobody knows of any. */
+static uint64_t oldest_on(const struct cluster *cluster, const char *node)
+{
+    uint64_t oldest_s = 0;
+
+    for (const struct holding *holding = ledger_on_node(cluster->ledger, node); holding != NULL;
+         holding = holding->next) {
+        uint64_t since_s =
+            holding->pod->started_s > 0 ? holding->pod->started_s : holding->booked_s;
+
+        if (since_s > 0 && (oldest_s == 0 || since_s < oldest_s))
+            oldest_s = since_s;
+    }
+    return oldest_s;
+}
+
+static struct rank_facts rank_facts_of(const struct cluster *cluster, struct known_node *known,
+                                       const char *node)
+{
+    known->oldest_s = oldest_on(cluster, node);
+    return (struct rank_facts){sum_host(cluster, node),
+                               settled_0_7(known->oldest_s, cluster->now_s)};
+}
+
 /* Readers keep the picture they have; the next one shows the node's new state. */
 static void show(struct cluster *cluster, const struct known_node *known)
 {
@@ -172,8 +196,9 @@ static void publish(struct cluster *cluster, struct known_node *known, struct no
 {
     struct node_state *before = known->state;
 
-    known->state = node_state_new(steal_node, use, cluster_gather_nominees(cluster, steal_node),
-                                  sum_host(cluster, steal_node->name), ++cluster->last_version);
+    known->state =
+        node_state_new(steal_node, use, cluster_gather_nominees(cluster, steal_node),
+                       rank_facts_of(cluster, known, steal_node->name), ++cluster->last_version);
     known->state->likeness = likeness_of(&cluster->key, steal_node, use);
     note_freed(cluster, before, known->state);
     note_conflicts(cluster, before, known->state);
@@ -202,16 +227,33 @@ void cluster_show_mix(struct cluster *cluster)
     cluster->current->mix = cluster->mix != NULL ? pod_mix_ref(cluster->mix) : NULL;
 }
 
-static void publish_host(struct cluster *cluster, struct known_node *known)
+static void publish_rank(struct cluster *cluster, struct known_node *known, struct rank_facts rank)
 {
     struct node_state *before = known->state;
-    struct host_amounts used = sum_host(cluster, before->node->name);
 
-    if (host_equal(used, before->host_used))
+    if (rank_facts_equal(&rank, &before->rank))
         return;
-    known->state = node_state_with_host(before, used, ++cluster->last_version);
+    known->state = node_state_with_rank(before, rank, ++cluster->last_version);
     node_state_unref(before);
     show(cluster, known);
+}
+
+void cluster_tell_time(struct cluster *cluster, uint64_t unix_ms)
+{
+    struct map_cursor at = {0};
+
+    LOCK(cluster);
+    cluster->now_s = unix_ms / 1000;
+    if (cluster->now_s / TIME_STEP_S == cluster->settled_at_s / TIME_STEP_S)
+        return;
+    cluster->settled_at_s = cluster->now_s;
+    while (map_next(cluster->nodes, &at)) {
+        struct known_node *known = at.value;
+        struct rank_facts rank = known->state->rank;
+
+        rank.settled_0_7 = settled_0_7(known->oldest_s, cluster->now_s);
+        publish_rank(cluster, known, rank);
+    }
 }
 
 static bool has_same_nominees(const struct cluster *cluster, const struct node_state *state)
@@ -230,7 +272,7 @@ static void sum_again(struct cluster *cluster, struct known_node *known)
 
     ledger_sum(cluster->ledger, known->state->node, NULL, &use);
     if (cluster_use_equal(&use, &known->state->use) && has_same_nominees(cluster, known->state))
-        publish_host(cluster, known);
+        publish_rank(cluster, known, rank_facts_of(cluster, known, known->state->node->name));
     else
         publish(cluster, known, node_ref(known->state->node), &use);
 }
@@ -569,14 +611,16 @@ uint64_t cluster_conflicts_seen(struct cluster *cluster)
 
 /* --- checking -------------------------------------------------------------------------------- */
 
-static void check_use(const struct cluster *cluster, const struct node_state *state)
+static void check_use(const struct cluster *cluster, const struct known_node *known)
 {
+    const struct node_state *state = known->state;
     struct node_use sum;
 
     ledger_sum(cluster->ledger, state->node, NULL, &sum);
     assert(sum.unattributed == state->use.unattributed);
     assert(has_same_nominees(cluster, state));
-    assert(host_equal(sum_host(cluster, state->node->name), state->host_used));
+    assert(known->oldest_s == oldest_on(cluster, state->node->name));
+    assert(host_equal(sum_host(cluster, state->node->name), state->rank.host_used));
     for (unsigned i = 0; i < sum.device_count; i++) {
         const struct device *device = &state->node->devices[i];
         const struct device_use *use = &state->use.devices[i];
@@ -636,5 +680,5 @@ void cluster_check(struct cluster *cluster)
     check_told(cluster);
     assert(map_count(cluster->pods) == map_count(cluster->pods_by_uid));
     while (map_next(cluster->nodes, &at))
-        check_use(cluster, ((const struct known_node *)at.value)->state);
+        check_use(cluster, at.value);
 }

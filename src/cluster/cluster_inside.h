@@ -18,9 +18,11 @@
 
 #define CONFLICTS_KEPT 16
 #define ORDER_DUE_MAX 4096
+#define TIME_STEP_S 300 /* so often is looked how long pods have run */
 
 struct known_node {
     struct node_state *state; /* one reference */
+    uint64_t oldest_s;        /* when the pod began that has run longest there; 0: not known */
     size_t position;          /* in `current`; without one, its place in the order, or SIZE_MAX */
     uint64_t list_number;     /* of the last list of nodes that showed it */
 };
@@ -42,6 +44,7 @@ struct cluster {
     struct intern *intern;
     struct snapshot *current;         /* the present picture; NULL when a node came or went since */
     unsigned order_wishes, order_due; /* cluster_follow_order(): since the last time, until it is */
+    uint64_t now_s, settled_at_s; /* since 1970: the time told last; when `settled` was looked at */
     uint64_t last_version;
     uint64_t last_token;       /* handed out for a Binding */
     uint64_t list_number;      /* lists of pods announced so far */

@@ -113,10 +113,12 @@ static void hold(struct cluster *cluster, struct pod *pod)
     struct claim claim = claim_of(pod);
     struct holding *before = ledger_find(cluster->ledger, pod->uid);
     AUTO_FREE char *node_before = before != NULL ? xstrdup(before->node) : NULL;
+    uint64_t booked_s = before != NULL ? before->booked_s : cluster->now_s;
 
     ledger_remove(cluster->ledger, before);
     if (!is_nothing(claim)) {
-        ledger_tell(cluster->ledger, pod, claim.record != NULL, claim.unattributed);
+        ledger_tell(cluster->ledger, pod, claim.record != NULL, claim.unattributed)->booked_s =
+            booked_s;
         cluster_republish(cluster, pod->node);
     }
     /* It may have been reserved elsewhere than where the pod is now bound. */
@@ -177,9 +179,14 @@ static void forget_other_name(struct cluster *cluster, const struct pod *other, 
 static void renew(struct cluster *cluster, struct pod *pod)
 {
     struct holding *holding = ledger_find(cluster->ledger, pod->uid);
+    bool has_started;
 
-    if (holding != NULL)
-        ledger_renew(cluster->ledger, holding, pod);
+    if (holding == NULL)
+        return;
+    has_started = holding->pod->started_s != pod->started_s;
+    ledger_renew(cluster->ledger, holding, pod);
+    if (has_started)
+        cluster_republish(cluster, pod->node);
 }
 
 /* before: an older version of the pod, or NULL. */

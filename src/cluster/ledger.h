@@ -26,6 +26,7 @@ struct holding {
     struct charge *charges; /* of its namespace's quota; they never change */
     size_t charge_count;
     unsigned unattributed;           /* devices taken that no record names */
+    uint64_t booked_s;               /* when we booked it, or saw it first; 0: not known */
     uint64_t token;                  /* of the Binding whose end decides; 0 when nobody will tell */
     uint64_t earlier;                /* of one before it that is in doubt as well, or 0 */
     uint64_t list_number;            /* lists of pods announced before it was reserved */

@@ -33,6 +33,7 @@ int cluster_reserve(struct cluster *cluster, struct pod *pod, const struct alloc
     holding = ledger_book(cluster->ledger, pod, expected->node->name, allocation);
     holding->state = HOLDING_RESERVED;
     holding->list_number = cluster->list_number;
+    holding->booked_s = cluster->now_s;
     holding->token = *token = ++cluster->last_token;
     cluster_republish(cluster, expected->node->name);
     cluster_republish_nomination(cluster, map_get(cluster->pods_by_uid, pod->uid));

@@ -28,29 +28,28 @@ void nominees_unref(struct nominees *nominees)
 }
 
 struct node_state *node_state_new(struct node *steal_node, const struct node_use *use,
-                                  struct nominees *steal_nominees, struct host_amounts host_used,
+                                  struct nominees *steal_nominees, struct rank_facts rank,
                                   uint64_t version)
 {
     struct node_state *state =
         xcalloc(1, offsetof(struct node_state, use) + NODE_USE_SIZE(use->device_count));
 
     state->references = 1;
-    state->version = state->host_version = version;
+    state->version = state->rank_version = version;
     state->node = steal_node;
     state->nominees = steal_nominees;
-    state->host_used = host_used;
+    state->rank = rank;
     node_use_copy(use, &state->use);
     return state;
 }
 
-struct node_state *node_state_with_host(const struct node_state *state,
-                                        struct host_amounts host_used, uint64_t host_version)
+struct node_state *node_state_with_rank(const struct node_state *state, struct rank_facts rank,
+                                        uint64_t rank_version)
 {
-    struct node_state *other =
-        node_state_new(node_ref(state->node), &state->use, nominees_ref(state->nominees), host_used,
-                       state->version);
+    struct node_state *other = node_state_new(node_ref(state->node), &state->use,
+                                              nominees_ref(state->nominees), rank, state->version);
 
-    other->host_version = host_version;
+    other->rank_version = rank_version;
     other->likeness = state->likeness;
     return other;
 }
@@ -169,8 +168,8 @@ void snapshot_set(struct snapshot *snapshot, size_t position, struct node_state 
     node_state_unref((*place)->states[at]);
     (*place)->states[at] = node_state_ref(state);
     (*place)->versions[at] = state->nominees == NULL ? state->version : VERSION_NOT_SHARED;
-    (*place)->host_versions[at] =
-        state->nominees == NULL ? state->host_version : VERSION_NOT_SHARED;
+    (*place)->rank_versions[at] =
+        state->nominees == NULL ? state->rank_version : VERSION_NOT_SHARED;
 }
 
 struct snapshot *snapshot_ref(struct snapshot *snapshot)

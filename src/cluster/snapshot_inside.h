@@ -9,12 +9,12 @@
 
 /* A state of a node (takes over both references) with one reference for the caller. */
 struct node_state *node_state_new(struct node *steal_node, const struct node_use *use,
-                                  struct nominees *steal_nominees, struct host_amounts host_used,
+                                  struct nominees *steal_nominees, struct rank_facts rank,
                                   uint64_t version);
 
-/* The same with other host_used: plans made on it stay valid. */
-struct node_state *node_state_with_host(const struct node_state *state,
-                                        struct host_amounts host_used, uint64_t host_version);
+/* The same with other facts for ranking: plans made on it stay valid. */
+struct node_state *node_state_with_rank(const struct node_state *state, struct rank_facts rank,
+                                        uint64_t rank_version);
 struct node_state *node_state_ref(struct node_state *state);
 void node_state_unref(struct node_state *state);
 

@@ -51,7 +51,7 @@ void supply_add(struct product_supply *supply, const struct node_state *state)
 {
     struct leftover leftover;
 
-    leftover_of(state->node, &state->use, state->host_used, &leftover);
+    leftover_of(state->node, &state->use, state->rank.host_used, &leftover);
     for (unsigned i = 0; i < state->node->device_count; i++)
         add_device(supply, state->node->devices[i].product, leftover.idle_milli[i]);
 }
@@ -60,7 +60,7 @@ void supply_remove(struct product_supply *supply, const struct node_state *state
 {
     struct leftover leftover;
 
-    leftover_of(state->node, &state->use, state->host_used, &leftover);
+    leftover_of(state->node, &state->use, state->rank.host_used, &leftover);
     for (unsigned i = 0; i < state->node->device_count; i++)
         remove_device(supply, state->node->devices[i].product, leftover.idle_milli[i]);
 }

@@ -231,14 +231,20 @@ uint32_t gputopo_groups_lost(const struct peer_graph *graph, enum topology_sourc
     return lost;
 }
 
-/* Tier 0 and tier 1 take turns. */
-uint32_t gputopo_linked_groups(uint32_t groups_lost)
+/* From the greatest groups down, tier 0 and tier 1 take turns. */
+static uint32_t lost_of(uint32_t groups_lost, unsigned kind)
 {
-    uint32_t linked = 0;
+    return groups_lost >> (GPUTOPO_GROUP_KINDS - 1 - kind) * LOST_BITS & LOST_MAX;
+}
 
-    for (unsigned kind = GPUTOPO_GROUP_KINDS; kind > 0; kind -= 2)
-        linked = linked << LOST_BITS | (groups_lost >> (kind - 1) * LOST_BITS & LOST_MAX);
-    return linked;
+uint32_t gputopo_linked_eights(uint32_t groups_lost)
+{
+    return lost_of(groups_lost, 0);
+}
+
+uint32_t gputopo_linked_fours(uint32_t groups_lost)
+{
+    return lost_of(groups_lost, 2) << LOST_BITS | lost_of(groups_lost, 4);
 }
 
 uint8_t gputopo_quality(const struct peer_graph *graph, const struct topology_rule *rule,

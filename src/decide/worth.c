@@ -24,8 +24,10 @@ static const struct {
 } criteria[CRITERION_COUNT] = {
     [CRITERION_TIER] = {"tier", 2},
     [CRITERION_QUALITY] = {"links", 7},
-    [CRITERION_LINKED_GROUPS] = {"linked groups", TOPOLOGY_LINKED_GROUPS_BITS},
+    [CRITERION_LINKED_EIGHTS] = {"eights", TOPOLOGY_LINKED_EIGHTS_BITS},
+    [CRITERION_LINKED_FOURS] = {"fours, pairs", TOPOLOGY_LINKED_FOURS_BITS},
     [CRITERION_GROUPS] = {"groups", TOPOLOGY_GROUPS_LOST_BITS},
+    [CRITERION_SETTLED] = {"settled", 3},
     [CRITERION_WASTE] = {"waste", WASTE_BITS},
     [CRITERION_BROKEN] = {"broken", 1},
     [CRITERION_FULL] = {"full", 12},
@@ -36,9 +38,10 @@ static const struct {
     unsigned count;
     enum criterion order[CRITERION_COUNT];
 } policies[PACKING_POLICY_COUNT] = {
-    [PACKING_PACK] = {6,
-                      {CRITERION_TIER, CRITERION_QUALITY, CRITERION_LINKED_GROUPS, CRITERION_WASTE,
-                       CRITERION_BROKEN, CRITERION_FULL}},
+    [PACKING_PACK] = {8,
+                      {CRITERION_TIER, CRITERION_QUALITY, CRITERION_LINKED_EIGHTS,
+                       CRITERION_SETTLED, CRITERION_LINKED_FOURS, CRITERION_WASTE, CRITERION_BROKEN,
+                       CRITERION_FULL}},
     [PACKING_SPREAD] = {3, {CRITERION_TIER, CRITERION_QUALITY, CRITERION_EMPTY}},
     [PACKING_TOPOLOGY_FIRST] = {6,
                                 {CRITERION_TIER, CRITERION_QUALITY, CRITERION_GROUPS,
@@ -107,6 +110,21 @@ static uint32_t judge_waste(struct waste_models *models, const struct leftover *
                        (double)weigh_leftover(after) / LEFTOVER_STEP);
 }
 
+/*
+ * What has run long is likely to run long still, so its node does not come free as a whole soon:
+ * what wants whole devices is better put there than on a node that does. Fractions find their
+ * place by waste.
+ */
+static uint32_t judge_settled(const struct worth_question *question)
+{
+    const struct request *request = question->request;
+    bool takes_whole = false;
+
+    for (size_t i = 0; i < request->ask_count; i++)
+        takes_whole = takes_whole || ask_is_whole(request, &request->asks[i]);
+    return takes_whole ? question->rank.settled_0_7 : 0;
+}
+
 void worth_of(const struct worth_question *question, struct waste_models *models, struct worth *out)
 {
     const struct plan *plan = question->plan;
@@ -114,16 +132,20 @@ void worth_of(const struct worth_question *question, struct waste_models *models
     struct node_use use_after;
 
     decide_use_after(question->node, question->use, question->request, plan, &use_after);
-    leftover_of(question->node, question->use, question->host_used, &before);
-    leftover_of(question->node, &use_after, host_add(question->host_used, question->host), &after);
+    leftover_of(question->node, question->use, question->rank.host_used, &before);
+    leftover_of(question->node, &use_after, host_add(question->rank.host_used, question->host),
+                &after);
     *out = (struct worth){
         .of =
             {
                 [CRITERION_TIER] = less_of(CRITERION_TIER, plan->tier),
                 [CRITERION_QUALITY] = plan->quality_0_100,
                 [CRITERION_WASTE] = judge_waste(models, &before, &after),
-                [CRITERION_LINKED_GROUPS] =
-                    less_of(CRITERION_LINKED_GROUPS, gputopo_linked_groups(plan->groups_lost)),
+                [CRITERION_LINKED_EIGHTS] =
+                    less_of(CRITERION_LINKED_EIGHTS, gputopo_linked_eights(plan->groups_lost)),
+                [CRITERION_LINKED_FOURS] =
+                    less_of(CRITERION_LINKED_FOURS, gputopo_linked_fours(plan->groups_lost)),
+                [CRITERION_SETTLED] = judge_settled(question),
                 [CRITERION_GROUPS] = less_of(CRITERION_GROUPS, plan->groups_lost),
                 [CRITERION_BROKEN] = less_of(CRITERION_BROKEN, plan->broken),
                 [CRITERION_FULL] = less_of(CRITERION_FULL, weigh_leftover(&after) / LEFTOVER_STEP),
@@ -172,12 +194,14 @@ double worth_value(const struct worth *worth, enum criterion criterion)
 
     switch (criterion) {
     case CRITERION_TIER:
-    case CRITERION_LINKED_GROUPS:
+    case CRITERION_LINKED_EIGHTS:
+    case CRITERION_LINKED_FOURS:
     case CRITERION_GROUPS:
     case CRITERION_BROKEN:
     case CRITERION_EMPTY:
         return less;
     case CRITERION_QUALITY:
+    case CRITERION_SETTLED:
         return worth->of[criterion];
     case CRITERION_WASTE:
         return ((double)NO_DIFFERENCE - worth->of[criterion]) / STEPS_PER_MILLI;

@@ -114,7 +114,7 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
     pod->gated = kube->gated;
     pod->priority = kube->priority;
     pod->host = host_of_pod(kube);
-    pod->started = kube->started;
+    pod->started_s = kube->started_s;
     if (kube->nominated_node[0] != '\0')
         pod->nominated = xstrdup(kube->nominated_node);
     pod->init_done = read_init_done(kube);

@@ -267,8 +267,8 @@ static int picture(struct cluster *cluster, struct simulation *out, struct error
         machine = &out->machines[out->machine_count++];
         *machine = (struct simulate_machine){
             .node = node_ref(state->node),
-            .cpu_milli = left_of(state->node->host.cpu_milli, state->host_used.cpu_milli),
-            .memory_mib = left_of(state->node->host.memory_mib, state->host_used.memory_mib)};
+            .cpu_milli = left_of(state->node->host.cpu_milli, state->rank.host_used.cpu_milli),
+            .memory_mib = left_of(state->node->host.memory_mib, state->rank.host_used.memory_mib)};
         node_use_copy(&state->use, &machine->use);
     }
     if (!has_devices)

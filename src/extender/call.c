@@ -67,11 +67,12 @@ static struct likely_names likely_names(const struct snapshot *snapshot,
     return likely;
 }
 
-int call_open(struct extender *extender, const char *bytes, size_t length,
+int call_open(struct extender *extender, const char *bytes, size_t length, struct moment now,
               const struct expected_nodes *expected, struct call *out, struct error *err)
 {
     struct likely_names likely;
 
+    cluster_tell_time(extender->cluster, now.unix_ms);
     *out = (struct call){.snapshot = cluster_snapshot(extender->cluster)};
     extender_args_init(&out->args);
     likely = likely_names(out->snapshot, expected);
@@ -141,13 +142,13 @@ void call_node(struct extender *extender, const struct call *call, size_t i,
     out->name = "";
     out->node = NULL;
     out->nominees = NULL;
-    out->host_used = (struct host_amounts){0};
+    out->rank = (struct rank_facts){0};
     if (call->positions[i] != NAME_NOWHERE)
         state = snapshot_state(call->snapshot, call->positions[i]);
     if (call->args.has_nodes)
         given = dialect_node(&call->args.nodes[i], extender->classes);
     if (state != NULL)
-        out->host_used = state->host_used;
+        out->rank = state->rank;
     if (state != NULL && (given == NULL || node_equal(given, state->node))) {
         out->name = state->node->name;
         out->node = node_ref(state->node);
@@ -403,7 +404,7 @@ struct ranked_node ranking_judge(struct ranking *ranking, const struct called_no
     const struct request *request = &ranking->pod->request;
     const struct worth_question question = {.node = called->node,
                                             .use = called->use,
-                                            .host_used = called->host_used,
+                                            .rank = called->rank,
                                             .request = request,
                                             .host = ranking->pod->host,
                                             .plan = plan};

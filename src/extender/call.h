@@ -43,7 +43,7 @@ struct call {
  * expected  nodes that it is likely to name, in order; borrowed, or NULL.
  * errors    ERR_INVALID, ERR_LIMIT: not a request of kube-scheduler's form.
  */
-int call_open(struct extender *extender, const char *bytes, size_t length,
+int call_open(struct extender *extender, const char *bytes, size_t length, struct moment now,
               const struct expected_nodes *expected, struct call *out, struct error *err);
 void call_clear(struct call *call);
 
@@ -64,7 +64,7 @@ struct called_node {
     const char *name;           /* borrowed from the call */
     struct node *node;          /* a reference, or NULL: not known */
     const struct node_use *use; /* own_use, or borrowed from the picture */
-    struct host_amounts host_used;
+    struct rank_facts rank;
     struct nominees *nominees; /* a reference; NULL: nobody holds anything against the pod */
     struct node_use own_use;
 };

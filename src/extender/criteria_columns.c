@@ -8,7 +8,7 @@
 #define GROUP_MASK ((1u << GROUP_BITS) - 1)
 
 /* How a value is written: a plain number, in thousandths or in groups. */
-enum form { PLAIN, PERCENT, HUNDREDTHS, PER_MILLE, WHOLE_OF_MILLI, LINKED_GROUPS, ALL_GROUPS };
+enum form { PLAIN, PERCENT, HUNDREDTHS, PER_MILLE, WHOLE_OF_MILLI, TWO_GROUPS, ALL_GROUPS };
 
 static const struct {
     const char *header;
@@ -16,8 +16,10 @@ static const struct {
 } columns[CRITERION_COUNT] = {
     [CRITERION_TIER] = {"TIER", PLAIN},
     [CRITERION_QUALITY] = {"LINKS", PERCENT},
-    [CRITERION_LINKED_GROUPS] = {"LINKED GROUPS", LINKED_GROUPS},
+    [CRITERION_LINKED_EIGHTS] = {"EIGHTS", PLAIN},
+    [CRITERION_LINKED_FOURS] = {"FOURS,PAIRS", TWO_GROUPS},
     [CRITERION_GROUPS] = {"GROUPS", ALL_GROUPS},
+    [CRITERION_SETTLED] = {"SETTLED", PLAIN},
     [CRITERION_WASTE] = {"WASTE", HUNDREDTHS},
     [CRITERION_BROKEN] = {"BROKEN", PLAIN},
     [CRITERION_FULL] = {"LEFT", WHOLE_OF_MILLI},
@@ -57,9 +59,8 @@ void criterion_describe(const struct worth *worth, enum criterion criterion,
     case WHOLE_OF_MILLI:
         snprintf(text, CRITERION_TEXT_MAX, "%u.%03u", whole / 1000, whole % 1000);
         break;
-    case LINKED_GROUPS:
-        snprintf(text, CRITERION_TEXT_MAX, "%u,%u,%u", groups_at(whole, 2), groups_at(whole, 1),
-                 groups_at(whole, 0));
+    case TWO_GROUPS:
+        snprintf(text, CRITERION_TEXT_MAX, "%u,%u", groups_at(whole, 1), groups_at(whole, 0));
         break;
     case ALL_GROUPS:
         snprintf(text, CRITERION_TEXT_MAX, "%u/%u,%u/%u,%u/%u", groups_at(whole, 5),

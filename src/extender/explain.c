@@ -54,10 +54,8 @@ static void explain_node(struct extender *extender, const struct explanation *ex
     const struct node_state *state = row->state;
     const struct site site = node_state_site(state);
     const struct request *request = &explanation->pod->request;
-    const struct called_node called = {.name = state->node->name,
-                                       .node = state->node,
-                                       .use = &state->use,
-                                       .host_used = state->host_used};
+    const struct called_node called = {
+        .name = state->node->name, .node = state->node, .use = &state->use, .rank = state->rank};
     struct plan plan;
 
     row->ranked.name = called.name;
@@ -235,7 +233,7 @@ static void write_criteria_table(const struct explanation *explanation, struct b
     table_write(table, out);
     buf_addf(out,
              "\n%s: the first column from the left in which nodes differ decides, then the name.\n"
-             "Of LINKS more is better, of all others less.\n",
+             "Of LINKS and SETTLED more is better, of all others less.\n",
              packing_policy_name(explanation->packing));
 }
 
@@ -339,11 +337,10 @@ size_t explain_pod(struct extender *extender, const struct kube_pod *pod, struct
                    enum view_format format, enum explain_columns columns, struct buf *out)
 {
     AUTO(explanation_clear)
-    struct explanation explanation = {
-        .pod = dialect_pod(pod, extender->classes),
-        .snapshot = cluster_snapshot(extender->cluster),
-    };
+    struct explanation explanation = {.pod = dialect_pod(pod, extender->classes)};
 
+    cluster_tell_time(extender->cluster, now.unix_ms);
+    explanation.snapshot = cluster_snapshot(extender->cluster);
     if (!request_wants_devices(&explanation.pod->request)) {
         write_any_node(&explanation, now, format, out);
         return explanation.snapshot->count;

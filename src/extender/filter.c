@@ -121,7 +121,7 @@ int extender_filter(struct extender *extender, const char *bytes, size_t length,
     AUTO(call_clear) struct call call = {0};
     AUTO(tally_clear) struct tally tally = {0};
 
-    if (call_open(extender, bytes, length, NULL, &call, err) < 0)
+    if (call_open(extender, bytes, length, now, NULL, &call, err) < 0)
         return -(int)err->code;
     if (call.trouble.code != ERR_NONE) {
         extender_json_write_filter_error(out, call.trouble.text);

@@ -20,7 +20,7 @@ static struct ranked_node rank_bystander(const struct call *call, const struct c
 {
     return (struct ranked_node){
         .name = called->name,
-        .merit = worth_merit_without_devices(called->node, called->use, called->host_used,
+        .merit = worth_merit_without_devices(called->node, called->use, called->rank.host_used,
                                              call->pod->host),
         .grade_1_10 = worth_grade_without_devices_1_10(called->node, called->use),
     };

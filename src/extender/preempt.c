@@ -88,7 +88,7 @@ static bool read_proposal(const struct preemption *preemption, const struct prop
         size_t tenant;
 
         if (pod != NULL)
-            standing = (struct standing){pod->priority, pod->started};
+            standing = (struct standing){pod->priority, pod->started_s};
         if (node == NULL || strcmp(node, proposal->node) != 0 ||
             standing.priority >= preemption->pod->priority)
             return false;
@@ -105,7 +105,7 @@ static struct host_amounts free_host(const struct preemption *preemption,
                                      const struct node_state *state,
                                      const struct answered_node *others)
 {
-    struct host_amounts used = state->host_used;
+    struct host_amounts used = state->rank.host_used;
 
     for (size_t i = 0; i < others->count; i++) {
         AUTO(pod_unref_pointer)

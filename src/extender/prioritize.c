@@ -47,8 +47,7 @@ int extender_prioritize(struct extender *extender, const char *bytes, size_t len
     AUTO(expected_nodes_clear)
     struct expected_nodes expected = recall_take_expected(extender->recall);
 
-    (void)now;
-    if (call_open(extender, bytes, length, &expected, &call, err) < 0)
+    if (call_open(extender, bytes, length, now, &expected, &call, err) < 0)
         return -(int)err->code;
     /* The answer has no place for a text: a failed call makes kube-scheduler go on without us. */
     if (call.trouble.code != ERR_NONE)

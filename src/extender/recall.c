@@ -19,7 +19,7 @@ struct memory {
 };
 
 struct merit {
-    uint64_t host_version; /* 0: nothing */
+    uint64_t rank_version; /* 0: nothing */
     uint64_t merit;
     int grade_1_10;
 };
@@ -305,7 +305,7 @@ size_t kind_recall_merits(struct kind *kind, const struct snapshot *snapshot,
         if (positions[i] == NAME_NOWHERE)
             continue;
         merit = &merits[positions[i]];
-        if (merit->host_version != snapshot_host_version(snapshot, positions[i]))
+        if (merit->rank_version != snapshot_rank_version(snapshot, positions[i]))
             continue;
         missing--;
         known[i] = true;
@@ -326,10 +326,10 @@ void kind_learn_merits(struct kind *kind, const struct snapshot *snapshot, struc
     merits = find_sheet(kind, snapshot, host)->merits;
     for (size_t i = 0; i < count; i++) {
         if (known[i] || positions[i] == NAME_NOWHERE ||
-            snapshot_host_version(snapshot, positions[i]) == VERSION_NOT_SHARED)
+            snapshot_rank_version(snapshot, positions[i]) == VERSION_NOT_SHARED)
             continue;
         merits[positions[i]] =
-            (struct merit){.host_version = snapshot_host_version(snapshot, positions[i]),
+            (struct merit){.rank_version = snapshot_rank_version(snapshot, positions[i]),
                            .merit = nodes[i].merit,
                            .grade_1_10 = nodes[i].grade_1_10};
     }

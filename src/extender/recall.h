@@ -84,7 +84,7 @@ const struct considered *kind_learn(struct kind *kind, const struct snapshot *sn
 
 /*
  * What is known of how good nodes are for pods of the kind that take `host` besides devices: of
- * each node in exactly that state, host_used included, and under the snapshot's mix.
+ * each node in exactly that state, `rank` included, and under the snapshot's mix.
  *
  * out      [count] merit and grade are filled in where known; a refused node has merit 0. Names
  *          are left alone.

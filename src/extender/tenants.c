@@ -12,10 +12,10 @@ int compare_standing(const struct standing *x, const struct standing *y)
 {
     if (x->priority != y->priority)
         return x->priority < y->priority ? -1 : 1;
-    if (x->started == y->started)
+    if (x->started_s == y->started_s)
         return 0;
     /* A pod that has not started, as far as we know, is younger than all that have. */
-    return x->started == 0 || (y->started != 0 && x->started > y->started) ? -1 : 1;
+    return x->started_s == 0 || (y->started_s != 0 && x->started_s > y->started_s) ? -1 : 1;
 }
 
 /* A pod on the node, before it is sorted in. */
@@ -50,7 +50,7 @@ static struct holder holder_of(struct cluster *cluster, const struct holding_vie
     if (pod == NULL || !pod_holds_devices(pod) || strcmp(pod->node, view->node) != 0)
         return (struct holder){.view = view, .standing = {.priority = INT_MAX}};
     return (struct holder){.view = view,
-                           .standing = {pod->priority, pod->started},
+                           .standing = {pod->priority, pod->started_s},
                            .host = pod->host,
                            .charges = view->charges,
                            .charge_count = same_quota ? view->charge_count : 0,

@@ -11,7 +11,7 @@
 /* How much a pod matters; kube-scheduler's own order. source: scheduler util.MoreImportantPod */
 struct standing {
     int priority;
-    uint64_t started; /* as of struct pod */
+    uint64_t started_s; /* as of struct pod */
 };
 
 /* Negative when x matters less than y: a lower priority, then a later start. */

@@ -76,7 +76,7 @@ struct pod *pod_bound(const struct pod *pod, const char *node)
     bound->handed_out = pod->handed_out;
     bound->priority = pod->priority;
     bound->host = pod->host;
-    bound->started = pod->started;
+    bound->started_s = pod->started_s;
     request_copy(&pod->request, &bound->request);
     return bound;
 }
@@ -90,7 +90,7 @@ bool pod_equal(const struct pod *a, const struct pod *b)
 {
     return strcmp(a->namespace, b->namespace) == 0 && strcmp(a->name, b->name) == 0 &&
            strcmp(a->uid, b->uid) == 0 && strcmp(a->node, b->node) == 0 &&
-           is_same_nomination(a->nominated, b->nominated) && a->started == b->started &&
+           is_same_nomination(a->nominated, b->nominated) && a->started_s == b->started_s &&
            a->finished == b->finished && a->deleting == b->deleting &&
            a->init_done == b->init_done && a->handed_out == b->handed_out && a->gated == b->gated &&
            a->priority == b->priority && host_equal(a->host, b->host) &&

@@ -2,6 +2,7 @@
 /* kube_pod_json - the shape of a pod: containers, their amounts and their statuses. */
 #include "kube_reading.h"
 #include "topofit/mem.h"
+#include "topofit/moment.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,6 @@ struct container_status {
 
 /* A status beyond the containers that are kept says nothing about them. */
 #define STATUSES_MAX (2 * REQUEST_CONTAINERS_MAX)
-
-#define START_DIGITS 14 /* of a time to the second */
 
 static void forget_statuses(struct kube_reading *reading)
 {
@@ -328,21 +327,17 @@ static int take_exit_code(void *ctx, const struct json_value *value, struct erro
     return 0;
 }
 
-/* "2026-01-31T23:59:59Z": its digits keep the order of times. Anything else is no time. */
+/* Anything else than a time is as good as none. */
 static int take_start(void *ctx, const struct json_value *value, struct error *err)
 {
     struct kube_reading *reading = ctx;
-    unsigned digits = 0;
-    uint64_t number = 0;
+    char text[MOMENT_TEXT_BYTES] = "";
+    int64_t unix_s = 0;
 
     (void)err;
-    for (size_t i = 0; i < value->length && digits < START_DIGITS; i++) {
-        if (value->text[i] < '0' || value->text[i] > '9')
-            continue;
-        number = number * 10 + (uint64_t)(value->text[i] - '0');
-        digits++;
-    }
-    reading->pod->started = digits == START_DIGITS ? number : 0;
+    if (value->length < sizeof text)
+        memcpy(text, value->text, value->length);
+    reading->pod->started_s = moment_read(text, &unix_s) && unix_s > 0 ? (uint64_t)unix_s : 0;
     return 0;
 }
 

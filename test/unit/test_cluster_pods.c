@@ -438,48 +438,48 @@ static struct pod *pod_with_host(const char *name, const char *node, uint64_t cp
     return pod;
 }
 
-static uint64_t cpu_used(struct cluster *cluster, uint64_t *version, uint64_t *host_version)
+static uint64_t cpu_used(struct cluster *cluster, uint64_t *version, uint64_t *rank_version)
 {
     AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(cluster);
     const struct node_state *state = snapshot_find(snapshot, "n1");
 
     *version = state->version;
-    *host_version = state->host_version;
-    return state->host_used.cpu_milli;
+    *rank_version = state->rank_version;
+    return state->rank.host_used.cpu_milli;
 }
 
 static void test_cluster__host_used_is_the_sum_over_bound_pods_until_they_end(void **state)
 {
     struct cluster *cluster = small_cluster(1);
     struct pod *finished = pod_with_host("a", "n1", 100);
-    uint64_t version, host_version;
+    uint64_t version, rank_version;
 
     (void)state;
     cluster_put_pod(cluster, pod_with_host("a", "n1", 100));
     cluster_put_pod(cluster, pod_with_host("b", "n1", 20));
     cluster_put_pod(cluster, pod_with_host("c", "", 3));
     cluster_put_pod(cluster, pod_with_host("d", "elsewhere", 4));
-    assert_int_equal(cpu_used(cluster, &version, &host_version), 120);
+    assert_int_equal(cpu_used(cluster, &version, &rank_version), 120);
     finished->finished = true;
     cluster_put_pod(cluster, finished);
-    assert_int_equal(cpu_used(cluster, &version, &host_version), 20);
+    assert_int_equal(cpu_used(cluster, &version, &rank_version), 20);
     cluster_remove_pod(cluster, "default", "b", "b");
-    assert_int_equal(cpu_used(cluster, &version, &host_version), 0);
+    assert_int_equal(cpu_used(cluster, &version, &rank_version), 0);
     cluster_check(cluster);
     cluster_free(cluster);
 }
 
-static void test_cluster__pods_without_devices_change_the_host_version_only(void **state)
+static void test_cluster__pods_without_devices_change_the_rank_version_only(void **state)
 {
     struct cluster *cluster = small_cluster(1);
-    uint64_t version, host_version, version_after, host_version_after;
+    uint64_t version, rank_version, version_after, rank_version_after;
 
     (void)state;
-    cpu_used(cluster, &version, &host_version);
+    cpu_used(cluster, &version, &rank_version);
     cluster_put_pod(cluster, pod_with_host("a", "n1", 100));
-    cpu_used(cluster, &version_after, &host_version_after);
+    cpu_used(cluster, &version_after, &rank_version_after);
     assert_int_equal(version_after, version);
-    assert_true(host_version_after > host_version);
+    assert_true(rank_version_after > rank_version);
     cluster_free(cluster);
 }
 
@@ -487,17 +487,17 @@ static void test_cluster__a_reserved_pod_loads_the_host_once(void **state)
 {
     struct cluster *cluster = small_cluster(1);
     struct pod *pod = small_pod("r", "r", 1000), *bound;
-    uint64_t version, host_version, token;
+    uint64_t version, rank_version, token;
 
     (void)state;
     pod->host.cpu_milli = 7;
     assert_int_equal(small_reserve(cluster, pod, "GPU-0", 1000, &token), 0);
-    assert_int_equal(cpu_used(cluster, &version, &host_version), 7);
+    assert_int_equal(cpu_used(cluster, &version, &rank_version), 7);
     cluster_confirm(cluster, "r", token);
     bound = small_bound_pod("r", "r", "n1", "GPU-0", 1000);
     bound->host.cpu_milli = 7;
     cluster_put_pod(cluster, bound);
-    assert_int_equal(cpu_used(cluster, &version, &host_version), 7);
+    assert_int_equal(cpu_used(cluster, &version, &rank_version), 7);
     cluster_check(cluster);
     pod_unref(pod);
     cluster_free(cluster);
@@ -507,12 +507,12 @@ static void test_cluster_replace_pods__counts_hosts_anew(void **state)
 {
     struct cluster *cluster = small_cluster(1);
     struct pod *listed = pod_with_host("b", "n1", 5);
-    uint64_t version, host_version;
+    uint64_t version, rank_version;
 
     (void)state;
     cluster_put_pod(cluster, pod_with_host("a", "n1", 100));
     cluster_replace_pods(cluster, &listed, 1);
-    assert_int_equal(cpu_used(cluster, &version, &host_version), 5);
+    assert_int_equal(cpu_used(cluster, &version, &rank_version), 5);
     cluster_check(cluster);
     cluster_free(cluster);
 }
@@ -536,7 +536,7 @@ int main(void)
         cmocka_unit_test(test_cluster_picture_pods__shows_a_ledger_that_says_something_else),
         cmocka_unit_test(test_cluster_picture_nodes__shows_all_nodes),
         cmocka_unit_test(test_cluster__host_used_is_the_sum_over_bound_pods_until_they_end),
-        cmocka_unit_test(test_cluster__pods_without_devices_change_the_host_version_only),
+        cmocka_unit_test(test_cluster__pods_without_devices_change_the_rank_version_only),
         cmocka_unit_test(test_cluster__a_reserved_pod_loads_the_host_once),
         cmocka_unit_test(test_cluster_replace_pods__counts_hosts_anew),
     };

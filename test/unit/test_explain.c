@@ -146,21 +146,22 @@ static void test_explain_pod__criteria_show_what_decides_between_nodes(void **st
     api_pod(harness, "pair", "gpu 2, cpu 16");
     text = explain_columns(harness, "pair", VIEW_TEXT, EXPLAIN_CRITERIA, &kept);
     assert_int_equal(kept, 2);
-    assert_contains(text, "NODE    SCORE  TIER  LINKS  LINKED GROUPS  WASTE  BROKEN  LEFT   GPUS  "
-                          "ANSWER\n"
-                          "linked  10     0     100%   0,0,1          0.00   0       6.976  1,3   "
-                          "fits\n"
-                          "slow    1      2     100%   0,0,0          0.00   0       6.976  0,1   "
-                          "fits\n"
-                          "plain   -      -     -      -              -      -       -      -     "
-                          "NoInventory\n");
+    assert_contains(text,
+                    "NODE    SCORE  TIER  LINKS  EIGHTS  SETTLED  FOURS,PAIRS  WASTE  BROKEN  "
+                    "LEFT   GPUS  ANSWER\n"
+                    "linked  10     0     100%   0       0        0,1          0.00   0       "
+                    "6.976  1,3   fits\n"
+                    "slow    1      2     100%   0       0        0,0          0.00   0       "
+                    "6.976  0,1   fits\n"
+                    "plain   -      -     -      -       -        -            -      -       "
+                    "-      -     NoInventory\n");
     assert_contains(text, "\npack: the first column from the left in which nodes differ decides");
 }
 
 static void test_explain_pod__criteria_are_those_of_the_pods_policy_in_its_order(void **state)
 {
     static const char *const headers[PACKING_POLICY_COUNT] = {
-        [PACKING_PACK] = " TIER LINKS LINKED GROUPS WASTE BROKEN LEFT GPUS",
+        [PACKING_PACK] = " TIER LINKS EIGHTS SETTLED FOURS,PAIRS WASTE BROKEN LEFT GPUS",
         [PACKING_SPREAD] = " TIER LINKS IN USE GPUS",
         [PACKING_TOPOLOGY_FIRST] = " TIER LINKS GROUPS WASTE BROKEN LEFT GPUS"};
     AUTO(harness_free) struct harness *harness = four_nodes();

@@ -105,7 +105,9 @@ static void test_gputopo_groups_lost__is_what_trying_everything_finds(void **sta
         uint32_t got = gputopo_groups_lost(graph, source, before, after);
 
         assert_int_equal(got, lost(graph, source, before, after, false));
-        assert_int_equal(gputopo_linked_groups(got), lost(graph, source, before, after, true));
+        assert_int_equal(gputopo_linked_eights(got) << TOPOLOGY_LINKED_FOURS_BITS |
+                             gputopo_linked_fours(got),
+                         lost(graph, source, before, after, true));
     }
 }
 
@@ -135,16 +137,16 @@ static void test_gputopo_groups_lost__greater_groups_count_more(void **state)
 }
 
 /* Two A40s joined by a bridge, or two of one socket with none between them. */
-static void test_gputopo_linked_groups__leaves_out_groups_of_one_socket(void **state)
+static void test_gputopo_linked_fours__leaves_out_groups_of_one_socket(void **state)
 {
     AUTO(node_unref_pointer) struct node *node = node_8gpu_pairs("n");
     uint32_t bridge = gputopo_groups_lost(node->graph, SOURCE_AUTO, 0x03, 0x01);
     uint32_t socket = gputopo_groups_lost(node->graph, SOURCE_AUTO, 0x05, 0x01);
 
     (void)state;
-    assert_int_equal(gputopo_linked_groups(bridge), 1);
+    assert_int_equal(gputopo_linked_fours(bridge), 1);
     assert_true(socket > 0);
-    assert_int_equal(gputopo_linked_groups(socket), 0);
+    assert_int_equal(gputopo_linked_fours(socket), 0);
 }
 
 /* 32 pairs are lost at once: no kind's count runs into the next. */
@@ -166,7 +168,7 @@ int main(void)
         cmocka_unit_test(test_gputopo_groups_lost__is_what_trying_everything_finds),
         cmocka_unit_test(test_gputopo_groups_lost__nothing_is_lost_where_nothing_is_taken),
         cmocka_unit_test(test_gputopo_groups_lost__greater_groups_count_more),
-        cmocka_unit_test(test_gputopo_linked_groups__leaves_out_groups_of_one_socket),
+        cmocka_unit_test(test_gputopo_linked_fours__leaves_out_groups_of_one_socket),
         cmocka_unit_test(test_gputopo_groups_lost__many_groups_stay_within_their_bits),
     };
 

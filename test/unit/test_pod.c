@@ -118,7 +118,7 @@ static void change(struct pod *pod, enum change what)
         pod->nominated = xstrdup("n1");
         break;
     case START:
-        pod->started = 1;
+        pod->started_s = 1;
         break;
     case FINISHED:
         pod->finished = true;

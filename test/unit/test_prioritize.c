@@ -63,6 +63,23 @@ static void test_prioritize__a_fraction_joins_a_sharer_before_it_breaks_an_idle_
     assert_int_equal(score_of(harness, "shared"), 10); /* the emptier node */
 }
 
+/* It is 20:26; by name "began" would be the first. */
+static void test_prioritize__whole_devices_go_where_pods_have_run_long(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "began", 2, CARD_MIB);
+    api_node(harness, "stays", 2, CARD_MIB);
+    api_pod(harness, "young", "gpu 1", .started = "2026-05-28T20:00:00Z");
+    api_pod(harness, "old", "gpu 1", .started = "2026-05-28T08:00:00Z");
+    place(harness, "young", "began");
+    place(harness, "old", "stays");
+    api_pod(harness, "p", "gpu 1");
+    ask_prioritize(harness, "p", "began stays");
+    assert_int_equal(score_of(harness, "stays"), 10);
+}
+
 static void test_prioritize__does_not_depend_on_the_order_of_the_question(void **state)
 {
     AUTO(harness_free) struct harness *harness = wired();
@@ -137,6 +154,7 @@ int main(void)
         cmocka_unit_test(test_prioritize__tier_comes_before_packing),
         cmocka_unit_test(
             test_prioritize__a_fraction_joins_a_sharer_before_it_breaks_an_idle_device),
+        cmocka_unit_test(test_prioritize__whole_devices_go_where_pods_have_run_long),
         cmocka_unit_test(test_prioritize__does_not_depend_on_the_order_of_the_question),
         cmocka_unit_test(test_prioritize__nodes_that_were_sent_are_ranked_by_what_they_say),
         cmocka_unit_test(test_prioritize__a_pod_that_cannot_be_read_scores_0_everywhere),

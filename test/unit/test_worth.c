@@ -13,9 +13,10 @@ static const struct {
     unsigned count;
     enum criterion order[CRITERION_COUNT];
 } orders[PACKING_POLICY_COUNT] = {
-    [PACKING_PACK] = {6,
-                      {CRITERION_TIER, CRITERION_QUALITY, CRITERION_LINKED_GROUPS, CRITERION_WASTE,
-                       CRITERION_BROKEN, CRITERION_FULL}},
+    [PACKING_PACK] = {8,
+                      {CRITERION_TIER, CRITERION_QUALITY, CRITERION_LINKED_EIGHTS,
+                       CRITERION_SETTLED, CRITERION_LINKED_FOURS, CRITERION_WASTE, CRITERION_BROKEN,
+                       CRITERION_FULL}},
     [PACKING_SPREAD] = {3, {CRITERION_TIER, CRITERION_QUALITY, CRITERION_EMPTY}},
     [PACKING_TOPOLOGY_FIRST] = {6,
                                 {CRITERION_TIER, CRITERION_QUALITY, CRITERION_GROUPS,
@@ -25,8 +26,10 @@ static const struct {
 static const uint32_t most[CRITERION_COUNT] = {
     [CRITERION_TIER] = 3,
     [CRITERION_QUALITY] = 100,
-    [CRITERION_LINKED_GROUPS] = (1u << TOPOLOGY_LINKED_GROUPS_BITS) - 1,
+    [CRITERION_LINKED_EIGHTS] = (1u << TOPOLOGY_LINKED_EIGHTS_BITS) - 1,
+    [CRITERION_LINKED_FOURS] = (1u << TOPOLOGY_LINKED_FOURS_BITS) - 1,
     [CRITERION_GROUPS] = (1u << TOPOLOGY_GROUPS_LOST_BITS) - 1,
+    [CRITERION_SETTLED] = SETTLED_MAX,
     [CRITERION_WASTE] = (1u << 23) - 1,
     [CRITERION_BROKEN] = 1,
     [CRITERION_FULL] = 4095,
@@ -121,7 +124,8 @@ struct placing {
     struct node *node;
     struct node_use use;
     struct request request;
-    struct host_amounts host_used, host;
+    struct rank_facts rank;
+    struct host_amounts host;
 };
 
 /* Takes over the reference to the node. */
@@ -155,7 +159,7 @@ static struct worth worth_with(const struct placing *placing, const struct pod_m
     assert_int_equal(verdict.reason, REASON_OK);
     worth_of(&(struct worth_question){.node = placing->node,
                                       .use = &placing->use,
-                                      .host_used = placing->host_used,
+                                      .rank = placing->rank,
                                       .request = &placing->request,
                                       .host = placing->host,
                                       .plan = &plan},
@@ -203,6 +207,50 @@ static void test_worth_of__where_exactly_the_wanted_group_is_free_is_better(void
     assert_true(is_better(&exact, &whole, PACKING_PACK));
     assert_true(is_better(&exact, &whole, PACKING_TOPOLOGY_FIRST));
     assert_true(is_better(&whole, &exact, PACKING_SPREAD));
+}
+
+/* Both have a free quad; the one that is broken for it has pods that will stay. */
+static void
+test_worth_of__where_pods_have_run_long_is_better_than_where_fewer_fours_go(void **state)
+{
+    AUTO(placing_clear)
+    struct placing settled = placing_of(node_8gpu_nvswitch("a"), (struct wish){.count = 1});
+    AUTO(placing_clear)
+    struct placing spares = placing_of(node_8gpu_nvswitch("b"), (struct wish){.count = 1});
+
+    (void)state;
+    take(&settled, 0x0f);
+    take(&spares, 0x07);
+    assert_true(is_better(&spares, &settled, PACKING_PACK));
+    settled.rank.settled_0_7 = 1;
+    assert_true(is_better(&settled, &spares, PACKING_PACK));
+    assert_true(is_better(&spares, &settled, PACKING_TOPOLOGY_FIRST));
+}
+
+static void test_worth_of__a_whole_eight_is_spared_however_long_pods_have_run(void **state)
+{
+    AUTO(placing_clear)
+    struct placing whole = placing_of(node_8gpu_nvswitch("a"), (struct wish){.count = 1});
+    AUTO(placing_clear)
+    struct placing begun = placing_of(node_8gpu_nvswitch("b"), (struct wish){.count = 1});
+
+    (void)state;
+    take(&begun, 0x01);
+    whole.rank.settled_0_7 = SETTLED_MAX;
+    assert_true(is_better(&begun, &whole, PACKING_PACK));
+}
+
+/* A fraction goes where it leaves less waste. */
+static void test_worth_of__how_long_pods_have_run_is_nothing_to_a_fraction(void **state)
+{
+    const struct wish wish = {.count = 1, .mib = 1000};
+    AUTO(placing_clear) struct placing joins = placing_of(node_plain("a", 2, 81920, 10), wish);
+    AUTO(placing_clear) struct placing settled = placing_of(node_plain("b", 2, 81920, 10), wish);
+
+    (void)state;
+    use_take(&joins.use, joins.node, 0, 1000, 0, ISOLATION_SOFT);
+    settled.rank.settled_0_7 = SETTLED_MAX;
+    assert_true(is_better(&joins, &settled, PACKING_PACK));
 }
 
 /* Without NVLink groups are those of a socket: 2 left of a socket, or 3 of one and 4 of another. */
@@ -359,12 +407,14 @@ static void test_worth_value__is_what_was_measured(void **state)
 
     (void)state;
     placing.node->host.cpu_milli = 64000;
-    placing.host_used.cpu_milli = 40000;
+    placing.rank = (struct rank_facts){.host_used.cpu_milli = 40000, .settled_0_7 = 2};
     placing.host.cpu_milli = 8000;
     worth = worth_on(&placing);
     assert_value(&worth, CRITERION_TIER, TIER_INTERCONNECT);
     assert_value(&worth, CRITERION_QUALITY, 100);
-    assert_value(&worth, CRITERION_LINKED_GROUPS, 0112); /* of 8, of 4, of 2 */
+    assert_value(&worth, CRITERION_LINKED_EIGHTS, 1);
+    assert_value(&worth, CRITERION_SETTLED, 2);
+    assert_value(&worth, CRITERION_LINKED_FOURS, 012); /* of 4, of 2 */
     assert_value(&worth, CRITERION_GROUPS, 0111122);
     assert_value(&worth, CRITERION_WASTE, 0);
     assert_value(&worth, CRITERION_BROKEN, 0);
@@ -380,7 +430,8 @@ static const struct host_amounts one_cpu = {1000, 0};
 
 static uint64_t bystander(const struct placing *placing)
 {
-    return worth_merit_without_devices(placing->node, &placing->use, placing->host_used, one_cpu);
+    return worth_merit_without_devices(placing->node, &placing->use, placing->rank.host_used,
+                                       one_cpu);
 }
 
 static struct placing host_of(unsigned devices, uint64_t cpu_milli)
@@ -411,7 +462,7 @@ test_worth_merit_without_devices__beside_alike_devices_the_fuller_host_wins(void
     AUTO(placing_clear) struct placing full = host_of(2, 64000), empty = host_of(2, 64000);
 
     (void)state;
-    full.host_used.cpu_milli = 40000;
+    full.rank.host_used.cpu_milli = 40000;
     assert_true(bystander(&full) > bystander(&empty));
 }
 
@@ -422,8 +473,8 @@ static void test_worth_merit_without_devices__is_0_where_nothing_is_known_or_ask
 
     (void)state;
     assert_int_equal(bystander(&silent), 0);
-    assert_int_equal(worth_merit_without_devices(known.node, &known.use, known.host_used, nothing),
-                     0);
+    assert_int_equal(
+        worth_merit_without_devices(known.node, &known.use, known.rank.host_used, nothing), 0);
 }
 
 /* --- grades ---------------------------------------------------------------------------------- */
@@ -511,6 +562,10 @@ int main(void)
         cmocka_unit_test(test_worth_of_merit__takes_a_merit_apart),
         cmocka_unit_test(test_worth_of__says_how_much_of_the_devices_is_taken),
         cmocka_unit_test(test_worth_of__where_exactly_the_wanted_group_is_free_is_better),
+        cmocka_unit_test(
+            test_worth_of__where_pods_have_run_long_is_better_than_where_fewer_fours_go),
+        cmocka_unit_test(test_worth_of__a_whole_eight_is_spared_however_long_pods_have_run),
+        cmocka_unit_test(test_worth_of__how_long_pods_have_run_is_nothing_to_a_fraction),
         cmocka_unit_test(test_worth_of__groups_of_one_socket_count_for_topology_first_only),
         cmocka_unit_test(
             test_worth_of__without_a_mix_the_fuller_node_is_better_and_the_emptier_to_spread),

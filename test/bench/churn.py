@@ -4,7 +4,7 @@
 
   churn.py generate DIR [--seed N] [--jobs N] [--load X]   jobs.csv and one list of nodes per machine
   churn.py arrivals PODS NODES [--seed N] [--ratio 1.3]    openb pods in random order, as published
-  churn.py table TOPOFIT [--seeds 1-20|none] [--loads 0.9,1.2] [--openb-seeds 42|none] [--given]
+  churn.py table TOPOFIT [--seeds 1-100|none] [--loads 0.9,1.2] [--openb-seeds 42|none] [--given]
                          [--options ...]                  runs everything and prints the table
 
 --given: topofit is told the pods of each openb trace (packing.workloadFile) instead of learning them.
@@ -227,7 +227,7 @@ def main():
     verb.add_argument('--ratio', type=float, default=1.3)
     verb = verbs.add_parser('table')
     verb.add_argument('topofit')
-    verb.add_argument('--seeds', default='1-20')
+    verb.add_argument('--seeds', default='1-100')
     verb.add_argument('--openb-seeds', default='42')
     verb.add_argument('--jobs', type=int, default=2000)
     verb.add_argument('--given', action='store_true')

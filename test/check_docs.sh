@@ -107,14 +107,15 @@ for pod in deploy/examples/pods/*.yaml deploy/examples/applications/*.yaml; do
         >"$scratch/answer" 2>&1 || complain "$pod: $(tail -n 1 "$scratch/answer")"
 done
 
-# Every resource of every class is in the values for all vendors.
+# Every resource of every class is in the configurations for all vendors.
 "$topofit" classes -o yaml | sed -n '/^resources:/,/^[^ ]/s/^  [a-zA-Z]*: //p' | sort -u >"$scratch/resources"
 while read -r resource; do
     case $resource in
     *-) continue ;; # a prefix, of partition profiles
     esac
-    grep -qF -- "- name: $resource" deploy/examples/values-all-vendors.yaml ||
-        complain "deploy/examples/values-all-vendors.yaml: $resource is missing"
+    for file in deploy/examples/values-all-vendors.yaml deploy/examples/scheduler-config-hami.yaml; do
+        grep -qxE " *- name: $resource" "$file" || complain "$file: $resource is missing"
+    done
 done <"$scratch/resources"
 
 sort -u "$scratch/problems" >&2

@@ -58,10 +58,18 @@ class ClusterCase(unittest.TestCase):
     def new_daemon(cls):
         return Topofit(cls.plane, config=cls.CONFIG)
 
+    def new_check(self):
+        """What looks at every state of every pod."""
+        return BookingCheck()
+
+    def judge_nodes(self):
+        """Let it know what there is on the nodes."""
+        self.capacity = self.check.capacity = pods.Capacity(self.nodes)
+
     def setUp(self):
         self.topofit.start_if_down()
         self.nodes = []
-        self.check = BookingCheck()
+        self.check = self.new_check()
         self.watch = PodWatch(self.api, self.check)
         self.addCleanup(self.watch.stop)
         self.addCleanup(self.wipe_nodes)
@@ -85,7 +93,7 @@ class ClusterCase(unittest.TestCase):
         """Create nodes and wait until the daemon knows them, with nothing in use."""
         self.nodes.extend(nodes)
         self.in_parallel(lambda node: self.api.create(NODES, node), nodes)
-        self.capacity = self.check.capacity = pods.Capacity(self.nodes)
+        self.judge_nodes()
         names = {node["metadata"]["name"] for node in self.nodes}
         self.topofit.wait("the daemon knows the nodes", self.topofit.node_names, lambda: names)
         self.topofit.wait("nothing is in use on new nodes", self.topofit.uses, dict)

@@ -201,6 +201,13 @@ def shipped(*names):
         return file.read()
 
 
+def for_all_vendors(config):
+    """A scheduler's configuration with the resources that the values for all vendors name."""
+    ours, separator, _ = config.partition("managedResources:\n")
+    theirs = shipped("examples", "values-all-vendors.yaml").partition(separator)[2]
+    return ours + separator + "".join("  " + line for line in theirs.splitlines(keepends=True))
+
+
 def daemon_rules():
     """What the chart lets the daemon do: the rules of its first ClusterRole."""
     text = shipped("chart", "templates", "rbac.yaml").split("\n---", 1)[0]
@@ -412,20 +419,20 @@ class ControlPlane:
                                      "credentials": "\n    ".join(credentials)})
         return path
 
-    def scheduler_config(self, scheduler=DEFAULT_SCHEDULER, extender_port=None):
-        """The configuration that we ship, with what is particular to this run."""
-        text = shipped("scheduler-config.yaml")
-        for theirs, ours in (
+    def scheduler_config(self, scheduler=DEFAULT_SCHEDULER, extender_port=None, text=None):
+        """A configuration that we ship, with what is particular to this run."""
+        text = text or shipped("scheduler-config.yaml")
+        for pattern, ours in (
                 ("kubeconfig: /etc/kubernetes/scheduler.conf",
                  "kubeconfig: %s\n  qps: 1000\n  burst: 2000"
                  % self.kubeconfig("system:kube-scheduler")),
                 ("leaderElect: true", "leaderElect: false"),
-                ("schedulerName: default-scheduler", "schedulerName: " + scheduler),
-                ("http://127.0.0.1:9901", "http://%s:%d" % (
+                ("schedulerName: .*", "schedulerName: " + scheduler),
+                (re.escape("http://127.0.0.1:9901"), "http://%s:%d" % (
                     self.EXTENDER_HOST, extender_port or self.extender_port))):
-            if text.count(theirs) != 1:
-                raise RuntimeError("scheduler-config.yaml must have %r once" % theirs)
-            text = text.replace(theirs, ours)
+            text, count = re.subn(pattern, ours, text)
+            if count != 1:
+                raise RuntimeError("a scheduler's configuration must have %r once" % pattern)
         # By default a pod waits up to 10 s between attempts; the tests have no such time.
         return text + "podInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 1\n"
 
@@ -439,10 +446,11 @@ class ControlPlane:
             self.second_scheduler = self.run_scheduler(
                 "second-scheduler", SECOND_SCHEDULER, self.ports.take(), self.second_extender_port)
 
-    def run_scheduler(self, name, scheduler, port, extender_port):
+    def run_scheduler(self, name, scheduler, port, extender_port, text=None):
+        """Start one, with a configuration that we ship or with the text of another."""
         config = self.path(name + ".yaml")
         with open(config, "w") as file:
-            file.write(self.scheduler_config(scheduler, extender_port))
+            file.write(self.scheduler_config(scheduler, extender_port, text))
         service = self.run(name, [
             "--config=" + config, "--bind-address=127.0.0.1", "--secure-port=%d" % port,
             "--authentication-tolerate-lookup-failure=true",
@@ -450,6 +458,11 @@ class ControlPlane:
         ], program="kube-scheduler")
         service.wait_until(lambda: self.scheduler_get("/readyz", port)[0] == 200)
         return service
+
+    def end(self, service):
+        """End one that is not needed any more."""
+        self.services.remove(service)
+        service.kill()
 
     def scheduler_get(self, path, port=None):
         # Its certificate is self-signed at every start.

@@ -7,6 +7,9 @@ by container. It does not say for whom. The plugin reads the lock on its node, t
 lock names; takes the first container of the pod's lists "to allocate" that has devices, and erases
 it there; and when nothing is left it says so in the pod's bind phase and takes the lock away.
 source: HAMi pkg/util, pkg/device-plugin/nvidiadevice/nvinternal/plugin/server.go (Allocate)
+
+Plugins that have no such list look for a pod of their node with a flag that is "false", take that
+which was placed first, and make the flag "true". source: the keys that HAMi pkg/device/* writes
 """
 
 import collections
@@ -17,10 +20,43 @@ import pods
 from kubeapi import NODES, PODS, ApiError, PodWatch
 
 LOCK = "hami.io/mutex.lock"
+DSMLU_LOCK = "cambricon.com/dsmlu.lock"
 PHASE = "hami.io/bind-phase"
 TIME = "hami.io/bind-time"
 VGPU_NODE = "hami.io/vgpu-node"
 TO_ALLOCATE = "devices-to-allocate"
+
+# What a plugin takes devices from: a list of the pod, or all that follows from a flag.
+Kind = collections.namedtuple("Kind", "to_allocate flag since lock", defaults=(None,) * 4)
+
+
+def listed(stem, lock=LOCK, **more):
+    return Kind("hami.io/%s-%s" % (stem, TO_ALLOCATE), lock=lock, **more)
+
+
+NEURON = Kind(flag="NEURON_ALLOCATED", since="NEURON_ALLOC_TIME")
+ENFLAME = Kind(flag="enflame.com/gcu-assigned", since="enflame.com/gcu-assigned-time")
+
+# The resources for which a kubelet asks a plugin.
+KINDS = {
+    pods.COUNT: listed("vgpu"),
+    "metax-tech.com/gpu": listed("metax-gpu", lock=None),
+    "metax-tech.com/sgpu": listed("metax-sgpu"),
+    "kunlunxin.com/vxpu": listed("xpu"),
+    "aws.amazon.com/neuron": NEURON,
+    "aws.amazon.com/neuroncore": NEURON,
+    "enflame.com/gcu": listed("enflame-gcu", lock=None),
+    "enflame.com/vgcu": ENFLAME,
+    "enflame.com/drs-gcu": ENFLAME,
+    "enflame.com/gcu-memory": ENFLAME,
+    "huawei.com/Ascend910B4": listed("Ascend910B4"),
+    "hygon.com/dcunum": listed("dcu"),
+    "iluvatar.ai/MR-V100-vgpu": listed("MR-V100"),
+    "cambricon.com/vmlu": listed("cambricon-mlu", lock=DSMLU_LOCK),
+    "amd.com/gpu": listed("amd"),
+    "vastaitech.com/va": listed("Vastai"),
+    "birentech.com/gpu": listed("Biren"),
+}
 
 
 class Trouble:
@@ -58,13 +94,17 @@ def parse_lock(text):
 class HamiPlugin:
     """
     The plugins of some nodes. `delay_s` is what an Allocate takes; `trouble` is asked for each pod.
+    `inspect` is shown each pod when all is handed out, and says what is wrong with it; then the
+    pod runs.
 
     After stop(): `handed` is {pod: ids of devices, container by container}, `served` is [(node, pod the kubelet meant, pod the plugin found)], `failed` the
     texts of Allocates that failed, `calls` how many requests were made, by method and kind.
     """
 
-    def __init__(self, api, nodes, delay_s=0.02, trouble=lambda pod: Trouble()):
+    def __init__(self, api, nodes, delay_s=0.02, trouble=lambda pod: Trouble(),
+                 inspect=None):
         self.api = api
+        self.inspect = inspect
         self.delay_s = delay_s
         self.trouble = trouble
         self.served, self.failed = [], []
@@ -125,9 +165,25 @@ class HamiPlugin:
 
     def admit(self, node, pod):
         trouble = self.trouble(pod)
-        for name, limits in pods.asking(pod, "initContainers") + pods.asking(pod, "containers"):
-            del name
-            self.allocate(node, pod, int(limits[pods.COUNT]), trouble)
+        spec = pod["spec"]
+        for one in spec.get("initContainers", []) + spec["containers"]:
+            for resource, amount in (one.get("resources", {}).get("limits") or {}).items():
+                kind = KINDS.get(resource)
+                if kind and kind.to_allocate:
+                    self.allocate(node, pod, kind, int(amount), trouble)
+                elif kind:
+                    self.allocate_flagged(node, pod, kind)
+        if self.inspect:
+            self.look_and_run(pod)
+
+    def look_and_run(self, pod):
+        served = self.request("GET", self.path(pod))
+        problem = self.inspect(served)
+        left = [key for key, value in annotations(served).items()
+                if key.endswith(TO_ALLOCATE) and "," in value]
+        if problem or left:
+            raise PluginError("%s: %s, left in %s" % (pod["metadata"]["name"], problem, left))
+        self.set_phase(pod, "Running")
 
     def set_phase(self, pod, phase):
         try:
@@ -139,7 +195,7 @@ class HamiPlugin:
 
     # --- the plugin ---
 
-    def allocate(self, node, asked, count, trouble):
+    def allocate(self, node, asked, kind, count, trouble):
         if trouble.dies_at == "start":
             raise Died
         found = self.find_pod(node)
@@ -147,17 +203,28 @@ class HamiPlugin:
             self.served.append((node, asked["metadata"]["name"], found["metadata"]["name"]))
         self.pause.wait(self.delay_s if trouble.delay_s is None else trouble.delay_s)
         if trouble.fails:
-            self.finish(node, found, "failed", trouble)
+            self.finish(node, found, kind, "failed", trouble)
             raise PluginError("cannot hand out")
-        devices, rest = self.take_next(found, count)
+        devices, rest = self.take_next(found, kind, count)
         if devices:
             with self.guard:
                 self.handed.setdefault(found["metadata"]["name"], []).append(devices)
             self.annotate(self.path(found), rest, trouble.loses_answers)
-            if any("," in value for key, value in {**annotations(found), **rest}.items()
-                   if key.endswith(TO_ALLOCATE)):
+            if "," in rest[kind.to_allocate]:
                 return  # another container's turn comes
-        self.finish(node, found, "success", trouble)
+        self.finish(node, found, kind, "success", trouble)
+
+    def allocate_flagged(self, node, asked, kind):
+        """Once for a pod, whatever its containers are."""
+        waiting = [(annotations(pod)[kind.since], pod) for pod in self.pods_of(node)
+                   if annotations(pod).get(kind.flag) == "false"]
+        if not waiting:
+            return
+        found = min(waiting, key=lambda one: one[0])[1]
+        with self.guard:
+            self.served.append((node, asked["metadata"]["name"], found["metadata"]["name"]))
+        self.pause.wait(self.delay_s)
+        self.annotate(self.path(found), {kind.flag: "true", PHASE: "success"})
 
     @staticmethod
     def path(pod):
@@ -170,42 +237,48 @@ class HamiPlugin:
         owner = parse_lock(lock) if lock else None
         if owner:
             return self.request("GET", "/api/v1/namespaces/%s/pods/%s" % owner)
-        for pod in self.request("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3D" + node)["items"]:
+        for pod in self.pods_of(node):
             notes = annotations(pod)
             if pod["status"]["phase"] == "Pending" and TIME in notes and \
                     notes.get(PHASE) in ("allocating", "success") and notes.get(VGPU_NODE) == node:
                 return pod
         raise PluginError("no binding pod found on node %s" % node)
 
+    def pods_of(self, node):
+        return self.request("GET", "/api/v1/pods?fieldSelector=spec.nodeName%3D" + node)["items"]
+
     @staticmethod
-    def take_next(pod, count):
+    def take_next(pod, kind, count):
         """The next container's devices, and what to write so that they are not there any more."""
-        for key, value in sorted(annotations(pod).items()):
-            if not key.endswith(TO_ALLOCATE):
+        slots = annotations(pod).get(kind.to_allocate, "").split(";")
+        for i, slot in enumerate(slots):
+            devices = [device for device in slot.split(":") if "," in device]
+            if not devices:
                 continue
-            slots = value.split(";")
-            for i, slot in enumerate(slots):
-                devices = [device for device in slot.split(":") if "," in device]
-                if not devices:
-                    continue
-                if len(devices) != count:
-                    raise PluginError("device number not matched")
-                return [device.split(",")[0] for device in devices], \
-                    {key: ";".join(slots[:i] + [""] + slots[i + 1:])}
+            if len(devices) != count:
+                raise PluginError("device number not matched")
+            return [device.split(",")[0] for device in devices], \
+                {kind.to_allocate: ";".join(slots[:i] + [""] + slots[i + 1:])}
         return [], {}
 
-    def finish(self, node, pod, phase, trouble):
+    def finish(self, node, pod, kind, phase, trouble):
         self.annotate(self.path(pod), {PHASE: phase}, trouble.loses_answers)
         if trouble.dies_at == "phase":
             return
-        end = ",%s,%s" % (pod["metadata"]["namespace"], pod["metadata"]["name"])
+        if kind.lock:
+            self.unlock(node, kind.lock, pod)
+
+    def unlock(self, node, lock, pod):
+        """Take the lock away, if it is the pod's; Cambricon's tells nobody's name."""
+        end = "" if lock == DSMLU_LOCK else \
+            ",%s,%s" % (pod["metadata"]["namespace"], pod["metadata"]["name"])
         for _ in range(5):  # as it does, on a version of the node
             state = self.request("GET", "%s/%s" % (NODES, node))
-            if not annotations(state).get(LOCK, "").endswith(end):
+            if lock not in annotations(state) or not annotations(state)[lock].endswith(end):
                 return
             try:
                 self.request("PATCH", "%s/%s" % (NODES, node), {"metadata": {
-                    "annotations": {LOCK: None},
+                    "annotations": {lock: None},
                     "resourceVersion": state["metadata"]["resourceVersion"]}})
                 return
             except ApiError as error:

@@ -13,6 +13,7 @@ NODES = "/api/v1/nodes"
 PODS = "/api/v1/namespaces/%s/pods" % NAMESPACE
 EVENTS = "/apis/events.k8s.io/v1/namespaces/%s/events" % NAMESPACE
 MERGE = "application/merge-patch+json"
+YAML = "application/yaml"
 IDLE_MAX_S = 20  # the API server closes connections that rest for long
 
 
@@ -41,8 +42,8 @@ class KubeApi:
         return {"Authorization": "Bearer " + self.token, "Content-Type": content_type}
 
     def request(self, method, path, body=None, content_type="application/json"):
-        """The decoded answer; ApiError when it is not a 2xx."""
-        text = None if body is None else json.dumps(body)
+        """The decoded answer; ApiError when it is not a 2xx. A body that is text goes out as it is."""
+        text = body if body is None or isinstance(body, str) else json.dumps(body)
         connection = self.take_connection()
         try:
             connection.request(method, path, text, self.headers(content_type))
@@ -78,6 +79,10 @@ class KubeApi:
 
     def create(self, path, body):
         return self.request("POST", path, body)
+
+    def create_yaml(self, path, text):
+        """Of a manifest, as kubectl sends it."""
+        return self.request("POST", path, text, YAML)
 
     def merge(self, path, patch):
         return self.request("PATCH", path, patch, MERGE)

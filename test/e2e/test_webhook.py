@@ -70,7 +70,7 @@ class Webhook(ClusterCase):
                 "schedulerName: default-scheduler", "schedulerName: " + SCHEDULER))
         service = cls.plane.run("kube-scheduler", [
             "--config=" + path, "--secure-port=0", "--authentication-tolerate-lookup-failure=true"])
-        cls.addClassCleanup(lambda: (cls.plane.services.remove(service), service.kill()))
+        cls.addClassCleanup(cls.plane.end, service)
 
     @classmethod
     def wait_asked(cls):

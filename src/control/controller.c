@@ -239,10 +239,10 @@ static bool events_are_over(const struct controller *c, uint64_t now_ms)
 /* Nobody waits for an answer any more, and what can be written is. */
 static bool is_done(const struct controller *c, uint64_t now_ms)
 {
-    bool settles = binder_settling(c->binder) > 0 || !lock_keeper_is_idle(c->locks);
-
-    return c->stopping && binds_are_answered(c) && events_are_over(c, now_ms) &&
-           !(settles && now_ms < c->stop_by_ms);
+    if (!c->stopping || !binds_are_answered(c) || !events_are_over(c, now_ms))
+        return false;
+    return now_ms >= c->stop_by_ms ||
+           (binder_settling(c->binder) == 0 && lock_keeper_is_idle(c->locks));
 }
 
 /*

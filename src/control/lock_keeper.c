@@ -74,6 +74,7 @@ void lock_keeper_free(struct lock_keeper *keeper)
         free_lane(lane);
     }
     map_free(keeper->lanes, NULL);
+    lane_index_clear(&keeper->index);
     lock_keeper_nodes(keeper).begin(keeper); /* drops a list that was arriving */
     map_free(keeper->listed, NULL);
     version_book_clear(&keeper->versions);
@@ -95,6 +96,14 @@ struct lane *lock_lane(struct lock_keeper *keeper, const char *node)
     return lane;
 }
 
+void lock_touch_all(struct lock_keeper *keeper)
+{
+    struct map_cursor at = {0};
+
+    while (map_next(keeper->lanes, &at))
+        lane_index_touch(&keeper->index, at.value);
+}
+
 bool lock_lane_drop(struct lock_keeper *keeper, struct lane *lane)
 {
     for (size_t i = 0; i < NODE_LOCK_KINDS; i++) {
@@ -105,6 +114,7 @@ bool lock_lane_drop(struct lock_keeper *keeper, struct lane *lane)
         lane->waste.state != CLAIM_NONE)
         return false;
     map_remove(keeper->lanes, lane->node);
+    lane_index_drop(&keeper->index, lane);
     free_lane(lane);
     return true;
 }
@@ -157,6 +167,7 @@ static void remove_turn(struct turn *turn)
     while (*place != turn)
         place = &(*place)->next;
     *place = turn->next;
+    lane_index_touch(&turn->keeper->index, turn->lane);
     turn->keeper->waiting -= turn->state == TURN_WAITS;
     free(turn);
 }
@@ -184,6 +195,7 @@ static void on_done(void *ctx, enum bind_outcome outcome, const char *text)
 
     if (outcome == BIND_UNCLEAR) {
         turn->state = TURN_SETTLES;
+        lane_index_touch(&turn->keeper->index, turn->lane);
     } else {
         end_claim(turn, outcome == BIND_FAILED);
         remove_turn(turn);
@@ -224,6 +236,7 @@ static void add_turn(struct lane *lane, struct turn *turn)
         place = &(*place)->next;
     *place = turn;
     turn->lane = lane;
+    lane_index_touch(&turn->keeper->index, lane);
 }
 
 int lock_keeper_submit(struct lock_keeper *keeper, struct bind_job *steal_job, uint64_t now_ms,
@@ -256,8 +269,9 @@ void lock_keeper_permit(struct lock_keeper *keeper, uint64_t until_ms)
 
     keeper->permitted_until_ms = until_ms;
     while (until_ms == 0 && keeper->waiting > 0 && map_next(keeper->lanes, &at)) {
-        const struct lane *lane = at.value;
+        struct lane *lane = at.value;
 
+        lane_index_touch(&keeper->index, lane);
         for (struct turn *turn = lane->turns; turn != NULL; turn = turn->next)
             turn->is_outdated = true;
     }
@@ -266,6 +280,7 @@ void lock_keeper_permit(struct lock_keeper *keeper, uint64_t until_ms)
 void lock_keeper_stop(struct lock_keeper *keeper)
 {
     keeper->is_stopping = true;
+    lock_touch_all(keeper);
 }
 
 /* --- what is wanted -------------------------------------------------------------------------- */
@@ -273,27 +288,24 @@ void lock_keeper_stop(struct lock_keeper *keeper)
 bool lock_keeper_next_request(struct lock_keeper *keeper, struct moment now,
                               struct api_request *out)
 {
-    struct map_cursor at = {0};
+    struct lane *lane;
+    bool sends = false;
 
     keeper->now_ms = now.monotonic_ms;
-    while (map_next(keeper->lanes, &at)) {
-        struct lane *lane = at.value;
-
-        if (lock_lane_next(keeper, lane, now, out))
-            return true;
-        lock_lane_drop(keeper, lane);
+    if (lock_is_permitted(keeper) != keeper->was_permitted)
+        lock_touch_all(keeper);
+    keeper->was_permitted = lock_is_permitted(keeper);
+    while (!sends && (lane = lane_index_take(&keeper->index, keeper->now_ms)) != NULL) {
+        sends = lock_lane_next(keeper, lane, now, out);
+        if (!lock_lane_drop(keeper, lane)) /* not again within this call, whatever it says */
+            lane_index_wait(&keeper->index, lane, most(lane->due_ms, keeper->now_ms + 1));
     }
-    return false;
+    return sends;
 }
 
 uint64_t lock_keeper_next_due_ms(const struct lock_keeper *keeper)
 {
-    struct map_cursor at = {0};
-    uint64_t due_ms = UINT64_MAX;
-
-    while (map_next(keeper->lanes, &at))
-        due_ms = least(due_ms, ((const struct lane *)at.value)->due_ms);
-    return due_ms;
+    return lane_index_due_ms(&keeper->index);
 }
 
 /* --- for others ------------------------------------------------------------------------------ */

@@ -12,17 +12,14 @@
 
 #define LOOK_FAILED_MS 2000u /* a holder that is doing well after all is asked about no sooner */
 
-static struct lane *find_lane(const struct lock_keeper *keeper, uint64_t id)
+/* Whose request it was; whatever comes of it, the lane is to be looked at. */
+static struct lane *take_lane(struct lock_keeper *keeper, uint64_t id)
 {
-    struct map_cursor at = {0};
+    struct lane *lane = lane_index_answered(&keeper->index, id);
 
-    while (map_next(keeper->lanes, &at)) {
-        struct lane *lane = at.value;
-
-        if (lane->step != LANE_RESTS && lane->id == id)
-            return lane;
-    }
-    return NULL;
+    if (lane != NULL)
+        lane_index_touch(&keeper->index, lane);
+    return lane;
 }
 
 __attribute__((format(printf, 3, 4))) static void
@@ -189,7 +186,7 @@ static void take_pod(struct lock_keeper *keeper, struct lane *lane, const struct
 void lock_keeper_on_answer(struct lock_keeper *keeper, uint64_t id, const struct api_answer *answer,
                            uint64_t now_ms)
 {
-    struct lane *lane = find_lane(keeper, id);
+    struct lane *lane = take_lane(keeper, id);
     enum lane_step step;
     bool was_in_doubt;
 
@@ -215,7 +212,7 @@ void lock_keeper_on_answer(struct lock_keeper *keeper, uint64_t id, const struct
 void lock_keeper_on_loss(struct lock_keeper *keeper, uint64_t id, bool was_sent, const char *why,
                          uint64_t now_ms)
 {
-    struct lane *lane = find_lane(keeper, id);
+    struct lane *lane = take_lane(keeper, id);
 
     if (lane == NULL)
         return;

@@ -8,6 +8,7 @@
 #ifndef TOPOFIT_LOCK_KEEPER_INSIDE_H
 #define TOPOFIT_LOCK_KEEPER_INSIDE_H
 
+#include "lane_index.h"
 #include "topofit/backoff.h"
 #include "topofit/buf.h"
 #include "topofit/lock_keeper.h"
@@ -93,6 +94,7 @@ struct lane {
     uint64_t ask_at_ms;       /* the API server about the holder: not before */
     uint64_t hold_until_ms;   /* a Binding of ours that nobody looks after any more may be late */
     uint64_t due_ms;          /* when to ask again */
+    struct lane_marks marks;
     struct backoff backoff;
     char problem[160]; /* the last thing that went wrong; "" when all is well */
 };
@@ -100,12 +102,14 @@ struct lane {
 struct lock_keeper {
     struct lock_keeper_options options;
     struct map *lanes; /* by node */
+    struct lane_index index;
     struct version_book versions, arriving;
     struct jitter jitter;
     uint64_t last_id;
     uint64_t permitted_until_ms;
     uint64_t now_ms; /* of the last call that told it */
     bool is_stopping;
+    bool was_permitted; /* when lanes were looked at last */
     size_t waiting;
     struct buf path, body;
     struct lock_keeper_counters counters;
@@ -119,6 +123,9 @@ struct lock_keeper {
 
 /* The lane of a node, made when there is none. */
 struct lane *lock_lane(struct lock_keeper *keeper, const char *node);
+
+/* All lanes have to be looked at. */
+void lock_touch_all(struct lock_keeper *keeper);
 
 /* Forget a lane of which there is nothing to remember. return true when it is gone. */
 bool lock_lane_drop(struct lock_keeper *keeper, struct lane *lane);
@@ -140,6 +147,9 @@ void lock_claim_clear(struct claim *claim);
 void lock_claim_waste(struct lane *lane);
 
 /* --- lock_keeper_lane.c ---------------------------------------------------------------------- */
+
+/* May locks be written now? */
+bool lock_is_permitted(const struct lock_keeper *keeper);
 
 /* Take what is due for a node. return false when it is nothing to be sent; due_ms is set then. */
 bool lock_lane_next(struct lock_keeper *keeper, struct lane *lane, struct moment now,

@@ -33,7 +33,7 @@ static uint64_t write_limit_ms(const struct lock_keeper *keeper)
     return (keeper->permitted_until_ms - keeper->now_ms) / 2;
 }
 
-static bool is_permitted(const struct lock_keeper *keeper)
+bool lock_is_permitted(const struct lock_keeper *keeper)
 {
     return keeper->now_ms < keeper->permitted_until_ms && write_limit_ms(keeper) >= WRITE_MIN_MS;
 }
@@ -42,7 +42,7 @@ static const char *why_no_more(const struct lock_keeper *keeper, const struct tu
 {
     if (keeper->is_stopping)
         return "topofit is stopping";
-    if (turn->is_outdated || !is_permitted(keeper))
+    if (turn->is_outdated || !lock_is_permitted(keeper))
         return "this topofit is not the leader any more";
     return NULL;
 }
@@ -76,15 +76,18 @@ static bool is_in_doubt(const struct lane *lane, const struct shown_lock *shown)
  * A lock that names the same pod is as good as ours, but not at once: it may be that of a pod of
  * the same name before, and its plugin, which looks at names, be about to take it away.
  */
-static bool is_ours_to_replace(const struct lock_keeper *keeper, const struct lane *lane,
+static bool is_ours_to_replace(const struct lock_keeper *keeper, struct lane *lane,
                                const struct shown_lock *shown, const struct turn *head)
 {
     if (lane->waste.state != CLAIM_NONE && strcmp(lane->waste.text, shown->text) == 0)
         return true;
     if (is_in_doubt(lane, shown))
         return strcmp(lane->claim.owner->job->uid, head->job->uid) == 0;
-    return keeper->now_ms >= shown->seen_ms + LOCK_OVER_MS &&
-           lock_names(shown->text, head->job->namespace, head->job->name);
+    if (!lock_names(shown->text, head->job->namespace, head->job->name))
+        return false;
+    if (keeper->now_ms < shown->seen_ms + LOCK_OVER_MS)
+        lane->due_ms = least(lane->due_ms, shown->seen_ms + LOCK_OVER_MS);
+    return keeper->now_ms >= shown->seen_ms + LOCK_OVER_MS;
 }
 
 /* When a lock that stands there unchanged means nothing any more, whoever holds it. */
@@ -111,6 +114,17 @@ static uint64_t ripe_ms(const struct lane *lane, const struct shown_lock *shown)
     return UINT64_MAX;
 }
 
+/* May the API server be asked about the holder? due_ms is set where it may be later. */
+static bool may_ask(const struct lock_keeper *keeper, struct lane *lane,
+                    const struct shown_lock *shown)
+{
+    uint64_t ask_ms = most(ripe_ms(lane, shown), lane->ask_at_ms);
+
+    if (keeper->now_ms < ask_ms)
+        lane->due_ms = least(lane->due_ms, ask_ms);
+    return keeper->now_ms >= ask_ms;
+}
+
 static void view(struct lock_keeper *keeper, struct lane *lane, struct shown_lock *shown)
 {
     struct holder_view now = lock_judge_watched(keeper, lane, shown->text);
@@ -128,6 +142,7 @@ static void send(struct lock_keeper *keeper, struct lane *lane, enum lane_step s
 {
     lane->step = step;
     lane->id = out->id = ++keeper->last_id;
+    lane_index_sent(&keeper->index, lane);
     out->path = buf_text(&keeper->path);
     out->body = keeper->body.length > 0 ? buf_text(&keeper->body) : NULL;
     out->body_length = keeper->body.length;
@@ -335,7 +350,7 @@ static bool is_free(struct lock_keeper *keeper, struct lane *lane, const struct 
     }
     if (lane->look_at_ms <= keeper->now_ms)
         view(keeper, lane, shown);
-    *wants_look = keeper->now_ms >= most(ripe_ms(lane, shown), lane->ask_at_ms);
+    *wants_look = may_ask(keeper, lane, shown);
     lane->due_ms =
         least(lane->due_ms, least(lane->look_at_ms, aged_ms(keeper, head->job->lock, shown)));
     return false;
@@ -449,7 +464,7 @@ static bool tidy_up(struct lock_keeper *keeper, struct lane *lane, enum node_loc
         lane->look_at_ms = keeper->now_ms + IDLE_LOOK_MS;
     }
     lane->due_ms = least(lane->due_ms, least(lane->look_at_ms, aged_ms(keeper, kind, shown)));
-    if (keeper->now_ms < most(ripe_ms(lane, shown), lane->ask_at_ms))
+    if (!may_ask(keeper, lane, shown))
         return false;
     look(keeper, lane, NULL, kind, out);
     return true;
@@ -463,7 +478,8 @@ static bool serve_nobody(struct lock_keeper *keeper, struct lane *lane, struct a
     if (lock_lane_head(lane) != NULL || find_turn(lane, TURN_BINDS) != NULL)
         return false;
     for (enum node_lock kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS && !sends; kind++)
-        sends = !keeper->is_stopping && is_permitted(keeper) && tidy_up(keeper, lane, kind, out);
+        sends =
+            !keeper->is_stopping && lock_is_permitted(keeper) && tidy_up(keeper, lane, kind, out);
     return sends || release_one(keeper, lane, out);
 }
 

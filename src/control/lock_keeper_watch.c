@@ -96,7 +96,8 @@ static void show_all(struct lock_keeper *keeper, const struct kube_node *node)
     for (enum node_lock kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS; kind++)
         show(lane, kind, kube_pairs_get(&node->meta.annotations, node_lock_key(kind)));
     lock_settle_claims(lane, lock_version_of(node));
-    lock_lane_drop(keeper, lane);
+    if (!lock_lane_drop(keeper, lane))
+        lane_index_touch(&keeper->index, lane);
 }
 
 void lock_take_node(struct lock_keeper *keeper, const struct kube_node *node)
@@ -115,7 +116,8 @@ void lock_forget_node(struct lock_keeper *keeper, const char *node)
     for (enum node_lock kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS; kind++)
         show(lane, kind, NULL);
     lock_claim_clear(&lane->waste);
-    lock_lane_drop(keeper, lane);
+    if (!lock_lane_drop(keeper, lane))
+        lane_index_touch(&keeper->index, lane);
 }
 
 /* --- the sink -------------------------------------------------------------------------------- */
@@ -188,7 +190,8 @@ static void show_unlisted(struct lock_keeper *keeper)
         for (enum node_lock kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS; kind++)
             show(lane, kind, NULL);
         lock_settle_claims(lane, version != 0 ? version : UINT64_MAX);
-        lock_lane_drop(keeper, lane);
+        if (!lock_lane_drop(keeper, lane))
+            lane_index_touch(&keeper->index, lane);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "topofit/grant.h"
 #include "topofit/node.h"
 #include "topofit/packing_policy.h"
+#include "topofit/request.h"
 
 /* Which devices of a node are taken first. */
 enum device_order {
@@ -27,9 +28,14 @@ enum device_order {
  */
 uint16_t packing_device_load_per_mille(const struct device *device, const struct device_use *use);
 
-/* How welcome each device is, 0..1000, higher is better: the fuller or, spreading, the emptier. */
+/*
+ * How welcome each device is, 0..1000, higher is better: the fuller or, spreading, the emptier.
+ *
+ * weights  what tenants, cores and memory count in how full a device is; all 0: as
+ *          packing_device_load_per_mille() has it.
+ */
 void packing_preferences(const struct node *node, const struct node_use *use, bool spreads,
-                         uint16_t out[DEVICE_MAX]);
+                         const struct device_weights *weights, uint16_t out[DEVICE_MAX]);
 
 /* Mean load of the devices in a mask, in 0..1000; 0 for an empty mask. */
 uint16_t packing_node_load_per_mille(const struct node *node, const struct node_use *use,

@@ -85,6 +85,12 @@ struct topology_demand {
     enum topology_source source;
 };
 
+/* How full a device is, by parts: what each counts. All 0: not stated. */
+#define DEVICE_WEIGHT_MAX 1000000
+struct device_weights {
+    uint32_t slots, cores, memory;
+};
+
 struct request {
     struct container_request *containers; /* in pod order: init and sidecar first, then apps */
     size_t container_count;
@@ -100,6 +106,7 @@ struct request {
     struct word_list use_products, avoid_products; /* words of product names; the same */
     struct class_selections selections;            /* besides, of single classes */
     bool has_device_order, devices_spread;         /* stated: idle devices first, or used ones */
+    struct device_weights weights;                 /* stated: what "used" means there */
     bool wants_idle;                               /* devices that no other pod is on */
     char *problem; /* why the pod cannot be served as written, or NULL */
 };

@@ -37,6 +37,7 @@ static const char help[] =
     "  -h, --help           this text\n"
     "\n"
     "Ends with 0, or 1 when nothing could be placed, 4 when a file is not what it should be.\n"
+    "Of a GPU that is divided (MIG) a job gets a fraction here, not a partition at a place.\n"
     "docs/reference/simulate.md tells the columns, the figures, and what is not modelled.\n"
     "\n"
     "Examples:\n"

@@ -20,11 +20,23 @@ uint16_t packing_device_load_per_mille(const struct device *device, const struct
     return memory > cores ? memory : cores;
 }
 
+/* The mean of the shares of tenants, cores and memory. */
+static uint16_t weighed_load(const struct device *device, const struct device_use *use,
+                             const struct device_weights *weights)
+{
+    uint64_t all = (uint64_t)weights->slots + weights->cores + weights->memory;
+    uint64_t sum = (uint64_t)weights->slots * share_per_mille(use->slots, device->slots) +
+                   (uint64_t)weights->cores * share_per_mille(use->cores, device->cores) +
+                   (uint64_t)weights->memory * share_per_mille(use->memory_mib, device->memory_mib);
+
+    return all > 0 ? (uint16_t)(sum / all) : packing_device_load_per_mille(device, use);
+}
+
 void packing_preferences(const struct node *node, const struct node_use *use, bool spreads,
-                         uint16_t out[DEVICE_MAX])
+                         const struct device_weights *weights, uint16_t out[DEVICE_MAX])
 {
     for (unsigned i = 0; i < node->device_count; i++) {
-        uint16_t load = packing_device_load_per_mille(&node->devices[i], &use->devices[i]);
+        uint16_t load = weighed_load(&node->devices[i], &use->devices[i], weights);
 
         out[i] = spreads ? (uint16_t)(FULL_PER_MILLE - load) : load;
     }

@@ -70,7 +70,7 @@ void place_question(struct placing *placing, struct topology_question *out)
 
     packing_preferences(problem->node, problem->use,
                         decide_spreads_devices(problem->policy, problem->request),
-                        placing->preference);
+                        &problem->request->weights, placing->preference);
     *out = (struct topology_question){
         .graph = problem->node->graph,
         .candidates = enough ? reuse : candidates,

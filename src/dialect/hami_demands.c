@@ -6,6 +6,7 @@
 
 #include "demand.h"
 #include "topofit/mem.h"
+#include "topofit/quantity.h"
 #include "topofit/text.h"
 
 #include <string.h>
@@ -75,6 +76,61 @@ static void read_policies(const struct kube_pod *kube, struct request *request)
         demand_choose(&node_policy, of_node, request);
     while (of_device != NULL && text_next_item(&of_device, item, sizeof item))
         demand_choose(&device_policy, item, request);
+}
+
+/* --- weights --------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    size_t offset; /* in struct device_weights */
+} parts[] = {
+    {"slot", offsetof(struct device_weights, slots)},
+    {"core", offsetof(struct device_weights, cores)},
+    {"memory", offsetof(struct device_weights, memory)},
+};
+
+/* One "core=2". return the bit of its part; 0: it is none. */
+static unsigned read_weight(const char *item, struct device_weights *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        size_t length = strlen(parts[i].name);
+        struct error err = {0};
+        uint64_t weight = 0;
+
+        if (strncmp(item, parts[i].name, length) != 0 || item[length] != '=')
+            continue;
+        if (quantity_parse_count(item + length + 1, &weight, &err) < 0 ||
+            weight > DEVICE_WEIGHT_MAX)
+            return 0;
+        *(uint32_t *)((char *)out + parts[i].offset) = (uint32_t)weight;
+        return 1u << i;
+    }
+    return 0;
+}
+
+/* All three, each once, and not all of them nothing, as HAMi has it. */
+static void read_weights(const struct kube_pod *kube, struct request *request)
+{
+    const char *text = kube_pairs_get(&kube->meta.annotations, KEY_HAMI_WEIGHTS), *at = text;
+    struct device_weights found = {0};
+    unsigned seen = 0, part = 1;
+    char item[WORD_BYTES_MAX];
+
+    if (text == NULL || text[0] == '\0')
+        return;
+    while (part != 0 && text_next_item(&at, item, sizeof item)) {
+        part = read_weight(item, &found);
+        part = (seen & part) != 0 ? 0 : part;
+        seen |= part;
+    }
+    if (part == 0 || seen != (1u << ARRAY_LEN(parts)) - 1 ||
+        found.slots + found.cores + found.memory == 0)
+        request_set_problem(request,
+                            KEY_HAMI_WEIGHTS " is \"%.100s\": expected slot=1,core=1,memory=1 with "
+                                             "whole numbers up to %d, not all 0",
+                            text, DEVICE_WEIGHT_MAX);
+    else
+        request->weights = found;
 }
 
 /* --- selection ------------------------------------------------------------------------------- */
@@ -257,4 +313,5 @@ void hami_read_demands(const struct kube_pod *kube, struct request *request)
         read_numa_bind(kube, class, request); /* before the policies: it demands more than they */
     }
     read_policies(kube, request);
+    read_weights(kube, request);
 }

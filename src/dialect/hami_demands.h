@@ -11,6 +11,7 @@
 
 #define KEY_HAMI_NODE_POLICY "hami.io/node-scheduler-policy"
 #define KEY_HAMI_DEVICE_POLICY "hami.io/gpu-scheduler-policy"
+#define KEY_HAMI_WEIGHTS "hami.io/device-scoring-weights"
 
 /* As struct dialect's read_demands. */
 void hami_read_demands(const struct kube_pod *kube, struct request *request);

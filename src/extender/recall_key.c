@@ -7,7 +7,7 @@
 /* Who adds something there has to say here whether a decision depends on it. */
 _Static_assert(sizeof(struct ask) == 56, "an ask has something new");
 _Static_assert(sizeof(struct topology_demand) == 16, "a demand has something new");
-_Static_assert(sizeof(struct request) == 152, "a request has something new");
+_Static_assert(sizeof(struct request) == 168, "a request has something new");
 _Static_assert(sizeof(struct decide_policy) == 48, "the policy has something new");
 
 static void add_number(struct buf *out, uint64_t number)
@@ -86,5 +86,8 @@ bool recall_key_write(struct buf *out, const struct request *request,
     add_selections(out, &request->selections);
     add_number(out, request->wants_idle);
     add_number(out, decide_spreads_devices(policy, request));
+    add_number(out, request->weights.slots);
+    add_number(out, request->weights.cores);
+    add_number(out, request->weights.memory);
     return !out->overflowed;
 }

@@ -140,7 +140,9 @@ bool request_equal(const struct request *a, const struct request *b)
            demands_equal(&a->topology, &b->topology) && a->has_packing == b->has_packing &&
            a->packing == b->packing && a->isolation == b->isolation && a->service == b->service &&
            a->application == b->application && a->has_device_order == b->has_device_order &&
-           a->devices_spread == b->devices_spread && a->wants_idle == b->wants_idle &&
+           a->devices_spread == b->devices_spread && a->weights.slots == b->weights.slots &&
+           a->weights.cores == b->weights.cores && a->weights.memory == b->weights.memory &&
+           a->wants_idle == b->wants_idle &&
            class_selections_equal(&a->selections, &b->selections) &&
            word_list_equal(&a->use_devices, &b->use_devices) &&
            word_list_equal(&a->avoid_devices, &b->avoid_devices) &&

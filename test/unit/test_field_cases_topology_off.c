@@ -109,11 +109,12 @@ struct reference {
 static device_mask prefer(const struct harness *harness, const struct node_state *state,
                           device_mask candidates, unsigned count)
 {
+    const struct device_weights none = {0};
     uint16_t preference[DEVICE_MAX];
     device_mask set = 0;
 
     packing_preferences(state->node, &state->use,
-                        harness->extender.options.policy.device_order == DEVICES_SPREAD,
+                        harness->extender.options.policy.device_order == DEVICES_SPREAD, &none,
                         preference);
     for (; count > 0; count--) {
         int best = -1;

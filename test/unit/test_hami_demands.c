@@ -179,6 +179,38 @@ static void test_hami_read_demands__policies_of_devices_come_in_chains(void **st
     assert_false(linked.has_device_order);
 }
 
+static void test_hami_read_demands__weights_are_all_three_or_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        struct device_weights want; /* all 0: refused */
+    } cases[] = {
+        {"slot=1,core=2,memory=3", {1, 2, 3}},
+        {" memory=3, slot=0 ,core=0", {0, 0, 3}},
+        {"slot=1,core=2", {0}},
+        {"slot=0,core=0,memory=0", {0}},
+        {"slot=1,core=2,memory=3,slot=1", {0}},
+        {"slot=-1,core=2,memory=3", {0}},
+        {"slot=1,core=2,memory=x", {0}},
+        {"slot=1,core=2,memory=1000001", {0}},
+        {"slots=1,core=2,memory=3", {0}},
+        {"binpack", {0}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(request_clear)
+        struct request request =
+            ask_with(NVIDIA, "hami.io/device-scoring-weights", cases[i].text, NULL, NULL);
+
+        assert_memory_equal(&request.weights, &cases[i].want, sizeof request.weights);
+        if (cases[i].want.memory == 0)
+            assert_contains(request.problem, "slot=1,core=1,memory=1");
+        else
+            assert_null(request.problem);
+    }
+}
+
 static void test_hami_read_demands__words_that_are_not_known_are_refused(void **state)
 {
     static const struct {
@@ -236,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_hami_read_demands__the_vendors_word_before_a_type_is_not_of_it),
         cmocka_unit_test(test_hami_read_demands__policies_of_nodes_are_packing_policies),
         cmocka_unit_test(test_hami_read_demands__policies_of_devices_come_in_chains),
+        cmocka_unit_test(test_hami_read_demands__weights_are_all_three_or_refused),
         cmocka_unit_test(test_hami_read_demands__words_that_are_not_known_are_refused),
         cmocka_unit_test(test_hami_read_demands__numa_bind_demands_one_numa_node),
         cmocka_unit_test(test_hami_read_demands__numa_bind_leaves_what_is_demanded_already),

@@ -32,19 +32,42 @@ static void test_packing_preferences__binpack_likes_full_and_spread_likes_idle(v
 {
     AUTO(node_unref_pointer) struct node *node = node_plain("n", 3, 1000, 10);
     struct node_use use = use_none(node);
+    const struct device_weights none = {0};
     uint16_t preference[DEVICE_MAX];
 
     (void)state;
     use_take(&use, node, 1, 300, 0, ISOLATION_SOFT);
     use_take(&use, node, 2, 900, 0, ISOLATION_SOFT);
-    packing_preferences(node, &use, false, preference);
+    packing_preferences(node, &use, false, &none, preference);
     assert_int_equal(preference[0], 0);
     assert_int_equal(preference[1], 300);
     assert_int_equal(preference[2], 900);
-    packing_preferences(node, &use, true, preference);
+    packing_preferences(node, &use, true, &none, preference);
     assert_int_equal(preference[0], 1000);
     assert_int_equal(preference[1], 700);
     assert_int_equal(preference[2], 100);
+}
+
+static void test_packing_preferences__go_by_what_counts(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n", 1, 1000, 10);
+    struct node_use use = use_none(node);
+    static const struct {
+        struct device_weights weights;
+        uint16_t want;
+    } cases[] = {
+        {{1, 0, 0}, 100}, {{0, 1, 0}, 200}, {{0, 0, 1}, 300},
+        {{1, 1, 1}, 200}, {{1, 0, 3}, 250}, {{0, 0, 0}, 300},
+    };
+
+    (void)state;
+    use_take(&use, node, 0, 300, 20, ISOLATION_SOFT);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        uint16_t preference[DEVICE_MAX];
+
+        packing_preferences(node, &use, false, &cases[i].weights, preference);
+        assert_int_equal(preference[0], cases[i].want);
+    }
 }
 
 static void test_packing_node_load__is_the_mean_over_the_devices_asked_about(void **state)
@@ -65,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packing_device_load__is_the_fuller_of_memory_and_cores),
         cmocka_unit_test(test_packing_preferences__binpack_likes_full_and_spread_likes_idle),
+        cmocka_unit_test(test_packing_preferences__go_by_what_counts),
         cmocka_unit_test(test_packing_node_load__is_the_mean_over_the_devices_asked_about),
     };
 

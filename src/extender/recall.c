@@ -12,12 +12,6 @@
 #define ALIKE_SLOTS_FIRST 256
 #define PAST_ITEMS_MAX 1024 /* and half as many as there are nodes */
 
-/* What was decided on one version of a node. */
-struct memory {
-    uint64_t version; /* 0: nothing */
-    const struct considered *considered;
-};
-
 struct merit {
     uint64_t rank_version; /* 0: nothing */
     uint64_t merit;
@@ -46,8 +40,9 @@ struct kind {
     bool names_devices;
 
     pthread_mutex_t lock;     /* all below */
-    struct name_table *names; /* whose positions `memories` has, or NULL */
-    struct memory *memories;
+    struct name_table *names; /* whose positions the next ones have, or NULL */
+    uint64_t *versions;       /* of a node, on which its answer was decided; 0: on none */
+    const struct node_answer **answers;
     struct merit_sheet sheets[RECALL_HOSTS_MAX]; /* by the same positions */
     uint64_t sheet_uses;
     struct alike *alikes; /* by likeness, open addressing */
@@ -101,7 +96,8 @@ void kind_unref(struct kind *kind)
     for (size_t i = 0; i < kind->item_count; i++)
         considered_free(kind->items[i]);
     free(kind->items);
-    free(kind->memories);
+    free(kind->versions);
+    free(kind->answers);
     clear_sheets(kind);
     free(kind->alikes);
     name_table_unref(kind->names);
@@ -116,42 +112,70 @@ static struct kind *kind_ref(struct kind *kind)
     return kind;
 }
 
-/* With the lock held: memories are by position, so other names are another sheet. */
+/* With the lock held: what is known is by position, so other names are another sheet. */
 static void follow_names(struct kind *kind, const struct snapshot *snapshot)
 {
     if (kind->names == snapshot->names)
         return;
     name_table_unref(kind->names);
-    free(kind->memories);
+    free(kind->versions);
+    free(kind->answers);
     clear_sheets(kind);
     kind->names = name_table_ref(snapshot->names);
-    kind->memories = xcalloc(snapshot->count + 1, sizeof *kind->memories);
+    kind->versions = xcalloc(snapshot->count + 1, sizeof *kind->versions);
+    kind->answers = xcalloc(snapshot->count + 1, sizeof(*kind->answers));
 }
 
 static void remember(struct kind *kind, const struct snapshot *snapshot, uint32_t position,
                      const struct considered *considered)
 {
     follow_names(kind, snapshot);
-    kind->memories[position] = (struct memory){snapshot_version(snapshot, position), considered};
+    kind->versions[position] = snapshot_version(snapshot, position);
+    kind->answers[position] = &considered->answer;
+}
+
+/*
+ * Most calls name all nodes in the order of the picture, and few nodes have changed since the last
+ * one. Are these positions those of a chunk in which none has?
+ */
+static bool is_known_chunk(const struct kind *kind, const struct snapshot *snapshot,
+                           const uint32_t *positions, size_t count)
+{
+    uint32_t first = positions[0], differ = 0;
+
+    if (count < STATE_CHUNK || first % STATE_CHUNK != 0 || first + STATE_CHUNK > snapshot->count)
+        return false;
+    for (uint32_t i = 0; i < STATE_CHUNK; i++)
+        differ |= positions[i] ^ (first + i);
+    return differ == 0 &&
+           memcmp(kind->versions + first, snapshot->chunks[first >> STATE_CHUNK_BITS]->versions,
+                  STATE_CHUNK * sizeof *kind->versions) == 0;
+}
+
+static const struct node_answer *recall_one(const struct kind *kind,
+                                            const struct snapshot *snapshot, uint32_t position)
+{
+    if (position == NAME_NOWHERE ||
+        kind->versions[position] != snapshot_version(snapshot, position))
+        return NULL;
+    return kind->answers[position];
 }
 
 size_t kind_recall(struct kind *kind, const struct snapshot *snapshot, const uint32_t *positions,
                    size_t count, const struct node_answer **out)
 {
-    const struct memory *memories;
     size_t missing = 0;
 
     pthread_mutex_lock(&kind->lock);
     follow_names(kind, snapshot);
-    memories = kind->memories;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t at = positions[i];
-        const struct node_answer *answer = NULL;
-
-        if (at != NAME_NOWHERE && memories[at].version == snapshot_version(snapshot, at))
-            answer = &memories[at].considered->answer;
-        out[i] = answer;
-        missing += answer == NULL;
+    for (size_t i = 0; i < count;) {
+        if (is_known_chunk(kind, snapshot, positions + i, count - i)) {
+            memcpy(out + i, kind->answers + positions[i], STATE_CHUNK * sizeof(*out));
+            i += STATE_CHUNK;
+            continue;
+        }
+        out[i] = recall_one(kind, snapshot, positions[i]);
+        missing += out[i++] == NULL;
     }
     pthread_mutex_unlock(&kind->lock);
     return missing;

@@ -246,8 +246,13 @@ int kube_json_read_event(enum kube_kind kind, const char *bytes, size_t length,
 {
     AUTO(clear_event_reading) struct event_reading reading = {.kind = kind};
 
-    if (json_read(event_shapes[kind], &reading, bytes, length, err) < 0 ||
-        check_event(&reading, err) < 0)
+    if (!json_read_plain(event_shapes[kind], &reading, bytes, length)) {
+        clear_event_reading(&reading);
+        reading = (struct event_reading){.kind = kind};
+        if (json_read(event_shapes[kind], &reading, bytes, length, err) < 0)
+            return -(int)err->code;
+    }
+    if (check_event(&reading, err) < 0)
         return -(int)err->code;
     kube_event_clear(out);
     *out = reading.event;

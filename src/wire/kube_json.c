@@ -59,8 +59,13 @@ int kube_json_read_object(enum kube_kind kind, const char *bytes, size_t length,
     AUTO(kube_reading_clear) struct kube_reading reading = {0};
 
     kube_reading_begin_object(&reading, &object, kind);
-    if (json_read(kube_shapes[kind], &reading, bytes, length, err) < 0)
-        return -(int)err->code;
+    if (!json_read_plain(kube_shapes[kind], &reading, bytes, length)) {
+        kube_reading_clear(&reading);
+        kube_object_clear(&object);
+        kube_reading_begin_object(&reading, &object, kind);
+        if (json_read(kube_shapes[kind], &reading, bytes, length, err) < 0)
+            return -(int)err->code;
+    }
     kube_reading_end(&reading);
     if (kube_reading_check(&reading, err) < 0)
         return -(int)err->code;

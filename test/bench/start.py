@@ -20,6 +20,7 @@ examples:
   python3 test/bench/start.py
   python3 test/bench/start.py --nodes 1000 --pods 4000 --json start.json
   python3 test/bench/start.py --nodes 15000 --pods 60000 --rounds 3
+  python3 test/bench/start.py --records hami
 """
 
 import argparse
@@ -65,27 +66,50 @@ def node_name(number):
     return "node-%05d" % number
 
 
-def bound_pod(number, node_count):
-    """A pod of one whole GPU, as the API server has it after topofit's Binding."""
-    node = node_name(number % node_count)
-    wiring = wirings.ALL[number % node_count % len(wirings.ALL)]
-    device = wirings.device_id(node, number // node_count)
+def native_notes(node, device, memory_mib):
+    """Annotations of a pod of one whole GPU after topofit's Binding."""
     record = {"version": 1, "node": node, "tier": 0, "degraded": False, "containers": [
         {"name": "main", "kind": "app", "devices": [
-            {"id": device, "memoryMiB": wiring.memory_mib, "cores": wirings.CORES, "slots": 1,
+            {"id": device, "memoryMiB": memory_mib, "cores": wirings.CORES, "slots": 1,
              "mode": "shared"}]}]}
-    return pods.pod("pod-%06d" % number, pods.limits(1), nodeName=node, annotations={
-        pods.ALLOCATION: json.dumps(record, separators=(",", ":")),
-        pods.DEVICES + "main": device})
+    return {pods.ALLOCATION: json.dumps(record, separators=(",", ":")),
+            pods.DEVICES + "main": device}
 
 
-def fill(api, node_count, pod_count):
+def hami_notes(node, device, memory_mib):
+    """The same after HAMi's scheduler and plugin."""
+    return {"hami.io/bind-phase": "success", "hami.io/bind-time": "1767225600",
+            "hami.io/vgpu-node": node, "hami.io/vgpu-time": "1767225600",
+            "hami.io/vgpu-devices-allocated": "%s,NVIDIA,%d,%d:;" % (
+                device, memory_mib, wirings.CORES),
+            "hami.io/vgpu-devices-to-allocate": ";"}
+
+
+def native_node(name, wiring):
+    return wirings.wired_node(name, wiring, slots=1)
+
+
+# How nodes tell of their GPUs, and pods of theirs.
+RECORDS = {"native": (native_node, native_notes), "hami": (wirings.hami_node, hami_notes)}
+
+
+def fill(api, arguments):
+    build_node, build_notes = RECORDS[arguments.records]
+
+    def create_node(number):
+        api.create(NODES, build_node(node_name(number), wirings.ALL[number % len(wirings.ALL)]))
+
+    def create_pod(number):
+        node = node_name(number % arguments.nodes)
+        wiring = wirings.ALL[number % arguments.nodes % len(wirings.ALL)]
+        device = wirings.device_id(node, number // arguments.nodes)
+        api.create(PODS, pods.pod(
+            "pod-%06d" % number, pods.limits(1), nodeName=node,
+            annotations=build_notes(node, device, wiring.memory_mib)))
+
     with concurrent.futures.ThreadPoolExecutor(8) as workers:
-        list(workers.map(lambda number: api.create(NODES, wirings.wired_node(
-            node_name(number), wirings.ALL[number % len(wirings.ALL)], slots=1)),
-            range(node_count)))
-        list(workers.map(lambda number: api.create(PODS, bound_pod(number, node_count)),
-                         range(pod_count)))
+        list(workers.map(create_node, range(arguments.nodes)))
+        list(workers.map(create_pod, range(arguments.pods)))
 
 
 # --- what is timed ---------------------------------------------------------------------------
@@ -150,10 +174,11 @@ class Daemon:
             return False
 
     def lists_done(self):
-        """The fewest complete lists of a kind."""
+        """The fewest complete lists of a kind; the stub has no quotas."""
         text = controlplane.http_get(self.admin_port, "/metrics")[1]
         return min(int(float(line.rsplit(" ", 1)[1])) for line in text.splitlines()
-                   if line.startswith("topofit_watch_lists_total{"))
+                   if line.startswith(('topofit_watch_lists_total{kind="node"}',
+                                       'topofit_watch_lists_total{kind="pod"}')))
 
     def memory(self):
         return {"resident_kib": processes.resident_kib(self.pid),
@@ -220,8 +245,8 @@ def start_row(name, rounds):
 
 def tell(figures):
     arguments = figures["arguments"]
-    print("\n%d nodes of %d GPUs, %d pods; lists of %.1f and %.1f MiB" % (
-        arguments["nodes"], GPUS, arguments["pods"], figures["list_bytes"]["nodes"] / 2 ** 20,
+    print("\n%d nodes of %d GPUs, %d pods, %s records; lists of %.1f and %.1f MiB" % (
+        arguments["nodes"], GPUS, arguments["pods"], arguments["records"], figures["list_bytes"]["nodes"] / 2 ** 20,
         figures["list_bytes"]["pods"] / 2 ** 20))
     processes.print_table(
         ["server", "runs", "curl s", "its CPU", "ready s", "its CPU", "ratio", "MiB", "peak MiB"],
@@ -244,6 +269,8 @@ def read_arguments():
     parser.add_argument("--nodes", type=int, default=5000, help="of 8 GPUs (default: 5000)")
     parser.add_argument("--pods", type=int, default=20000,
                         help="of 1 GPU, bound; 8 a node at most (default: 20000)")
+    parser.add_argument("--records", choices=sorted(RECORDS), default="native",
+                        help="of nodes and pods (default: native)")
     parser.add_argument("--rounds", type=int, default=7, help="starts at each server (default: 7)")
     parser.add_argument("--relists", type=int, default=20, help="default: 20")
     parser.add_argument("--topofit", default=os.environ.get("TOPOFIT") or
@@ -258,7 +285,7 @@ def read_arguments():
 
 
 def measure(plane, arguments):
-    fill(plane.admin, arguments.nodes, arguments.pods)
+    fill(plane.admin, arguments)
     real = Server("real", "https://127.0.0.1:%d" % plane.api_port,
                   ["--cacert", plane.authority.path("ca.crt"), "-H",
                    "Authorization: Bearer " + plane.users.tokens["topofit"]],

@@ -232,10 +232,44 @@ static void test_recall__answers_as_if_everything_were_decided_anew(void **state
     }
 }
 
+#define MANY 150 /* more than two chunks of a picture */
+
+/* All nodes in the order of the picture, as kube-scheduler asks about them: they go by chunks. */
+static void test_recall__does_so_where_all_nodes_are_named_in_order(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    AUTO(buf_clear) struct buf names = buf_with_max(4096);
+    struct history_of of = {.harness = harness, .anew = harness->extender, .chance = 1};
+
+    (void)state;
+    of.anew.recall = NULL;
+    of.anew.history = history_new(&test_key);
+    for (unsigned i = 0; i < MANY; i++) {
+        AUTO_FREE char *name = xasprintf("m%03u", i);
+
+        api_node(harness, name, 1 + i % 4, 16000);
+        buf_addf(&names, "%s%s", i > 0 ? " " : "", name);
+    }
+    for (size_t i = 0; i < 5; i++)
+        harness_put_pod(harness, &pods[i]);
+    for (unsigned step = 0; step < 60; step++) {
+        AUTO_FREE char *body = question_body(harness, pods[step % 5].name, buf_text(&names));
+        AUTO_FREE char *bound = xasprintf("b%u", step);
+        AUTO_FREE char *node = xasprintf("m%03u", chance_below(&of.chance, MANY));
+
+        compare(&of, extender_filter, body);
+        compare(&of, extender_prioritize, body);
+        if (chance_one_in(&of.chance, 2))
+            api_pod(harness, bound, "gpu 1", .node = node);
+    }
+    history_free(of.anew.history);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recall__answers_as_if_everything_were_decided_anew),
+        cmocka_unit_test(test_recall__does_so_where_all_nodes_are_named_in_order),
     };
 
     return cmocka_run_group_tests_name("recall", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "topofit/map.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,15 @@ static uint64_t rotate_left(uint64_t word, unsigned bits)
     return word << bits | word >> (64 - bits);
 }
 
-static void sip_round(uint64_t v[4])
+static uint64_t load_word(const unsigned char *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof word);
+    return le64toh(word);
+}
+
+static inline void sip_round(uint64_t v[4])
 {
     v[0] += v[1];
     v[1] = rotate_left(v[1], 13) ^ v[0];
@@ -59,9 +68,7 @@ uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t length
     uint64_t word;
 
     for (size_t left = length; left >= 8; left -= 8, at += 8) {
-        word = 0;
-        for (unsigned i = 0; i < 8; i++)
-            word |= (uint64_t)at[i] << (8 * i);
+        word = load_word(at);
         v[3] ^= word;
         sip_round(v);
         v[0] ^= word;

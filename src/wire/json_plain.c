@@ -111,6 +111,8 @@ static int pass_escape(struct plain *plain)
     if (plain->end - plain->at < 2)
         return -1;
     plain->at += 2;
+    if (plain->at[-1] == '"') /* nearly all are: JSON in annotations */
+        return '"';
     if (plain->at[-1] != 'u') {
         letter = memchr(letters, plain->at[-1], strlen(letters));
         return letter != NULL ? meanings[letter - letters] : -1;

@@ -8,6 +8,7 @@ import unittest
 
 import pods
 import vendor_nodes as nodes
+from kubeapi import PODS
 from vendor_case import AsHami, AsOurs, VendorCase
 
 NO_MEMORY = "not enough free GPU memory", "InsufficientMemory"
@@ -174,6 +175,18 @@ class Metax:
         self.delete_pods([first["metadata"]["name"]])
         self.place_one(sgpu("8Gi", 25), annotations=qos("fixed-share"))
 
+    def test_who_is_online_shares_with_such_only(self):
+        self.add_machines(nodes.sgpu("node", 1, 65536))
+        online = {"metax-tech.com/sgpu-app-class": "online"}
+        offline = {"metax-tech.com/sgpu-app-class": "offline"}
+        first = self.place_one(sgpu(16, 10), annotations=offline)
+        self.place_one(sgpu(16, 10), annotations=online)
+        for other in (offline, {}):
+            self.refuse("GPU in use by another application class", "ApplicationClass", sgpu(16, 10),
+                        annotations=other)
+        self.delete_pods([first["metadata"]["name"]])
+        self.place_one(sgpu(16, 10), annotations=online)
+
     def test_whole_cards_of_a_container_are_of_one_zone(self):
         self.add_machines(nodes.sgpu("node", 5, 65536, zones=(1, 2, 1, 2, 2)))
         pair = self.devices(self.place_one(sgpu(count=2)), nodes.SGPU)[0]
@@ -286,7 +299,8 @@ class Enflame:
         self.add_machines(nodes.drs("node", 2))
         self.place_one({"enflame.com/gcu-memory": 15})
         self.place_one({"enflame.com/gcu-memory": 6, "enflame.com/gcu-core": 50})
-        self.place_each(6, {"enflame.com/gcu-memory": 6})
+        self.place_each(2, {"enflame.com/gcu-memory": 6, "enflame.com/gcu-core": 17})
+        self.place_each(4, {"enflame.com/gcu-memory": 6})
         self.refuse(*NO_PLACE, {"enflame.com/gcu-memory": 6})
 
     def test_percentages_of_2_9(self):
@@ -331,6 +345,13 @@ class Others:
         self.refuse(*NO_MEMORY, {"cambricon.com/vmlu": 1, "cambricon.com/mlu.smlu.vmemory": 1,
                                  "cambricon.com/mlu.smlu.vcore": 1})
 
+    def test_mthreads_by_blocks_and_sixteenths(self):
+        self.add_machines(nodes.mthreads("node", 2))
+        amounts = {"mthreads.com/vgpu": 1, "mthreads.com/sgpu-memory": 32,
+                   "mthreads.com/sgpu-core": 8}
+        self.place_many(4, amounts)
+        self.refuse(*NO_CORES, amounts)
+
     def test_amd_by_compute_units(self):
         self.add_machines(nodes.amd("node", 2))
         self.place_many(4, {"amd.com/gpu": 1, "amd.com/gpumem": 98304, "amd.com/gpucores": 50})
@@ -345,6 +366,63 @@ class Others:
             self.wait_refused(pod["metadata"]["name"])
 
 
+class Records:
+
+    MACHINES = (
+        (nodes.nvidia("nvidia", 2, 24000), {pods.COUNT: 2, pods.MEMORY: 5000, pods.CORES: 20}),
+        (nodes.mig("mig", 1), gpu(memory=10000)),
+        (nodes.mig_2_9("mig-2-9", 1), gpu(memory=10000)),
+        (nodes.metax("metax", 2), {"metax-tech.com/gpu": 2}),
+        (nodes.sgpu("sgpu", 2, 65536), sgpu(16, 25)),
+        (nodes.kunlun("kunlun"), {"kunlunxin.com/xpu": 2}),
+        (nodes.vxpu("vxpu"), vxpu(20000, 2)),
+        (nodes.neuron("neuron", 4, "inf2.24xlarge"), {"aws.amazon.com/neuroncore": 1}),
+        (nodes.drs("drs", 1), {"enflame.com/drs-gcu": 3}),
+        (nodes.vgcu("vgcu", 1), {"enflame.com/vgcu": 1, "enflame.com/vgcu-percentage": 25}),
+        (nodes.gcu("gcu", 2), {"enflame.com/gcu": 1}),
+        (nodes.ascend("ascend", 1), {"huawei.com/Ascend910B4": 1, nodes.ASCEND_MEMORY: 8192}),
+        (nodes.dcu("dcu", 1), {"hygon.com/dcunum": 1, "hygon.com/dcumem": 1000,
+                               "hygon.com/dcucores": 10}),
+        (nodes.iluvatar("iluvatar", 1), {"iluvatar.ai/MR-V100-vgpu": 1,
+                                         "iluvatar.ai/MR-V100.vMem": 8}),
+        (nodes.mlu("mlu", 1), {"cambricon.com/vmlu": 1, "cambricon.com/mlu.smlu.vmemory": 4,
+                               "cambricon.com/mlu.smlu.vcore": 10}),
+        (nodes.mthreads("mthreads", 1), {"mthreads.com/vgpu": 1, "mthreads.com/sgpu-memory": 4,
+                                         "mthreads.com/sgpu-core": 2}),
+        (nodes.amd("amd", 1), {"amd.com/gpu": 1, "amd.com/gpumem": 1000, "amd.com/gpucores": 10}),
+        (nodes.vastai("vastai", 1), {"vastaitech.com/va": 1}),
+        (nodes.biren("biren", 1), {"birentech.com/gpu": 1}),
+    )
+
+    def place_on_all(self):
+        """Two pods one after the other, on each node that has room for two. Their names."""
+        self.add_machines(*(machine for machine, _ in self.MACHINES))
+        names = []
+        for machine, amounts in self.MACHINES:
+            for _ in range(2 if machine.cards[0].slots > 1 or len(machine.cards) > 2 else 1):
+                state = self.place_one(amounts, node=machine.node["metadata"]["name"])
+                names.append(state["metadata"]["name"])
+        self.settle()
+        return names
+
+    def test_a_restarted_daemon_knows_who_has_what(self):
+        self.place_on_all()
+        self.topofit.kill9()
+        self.topofit.start()
+        self.settle()
+
+    def test_what_is_written_for_hami_alone_tells_who_has_what(self):
+        """As after HAMi's scheduler has worked: no record of ours is there."""
+        for name in self.place_on_all():
+            self.api.merge("%s/%s" % (PODS, name), {"metadata": {"annotations": {
+                pods.ALLOCATION: None, pods.DEVICES + "main": None}}})
+        self.watch.wait("the records are gone", lambda states: not any(
+            pods.ALLOCATION in state["metadata"]["annotations"] for state in states.values()))
+        self.topofit.kill9()
+        self.topofit.start()
+        self.settle()
+
+
 class HamiShapeNvidia(Nvidia, Mig, AsHami, VendorCase):
     """Under HAMi's configuration."""
 
@@ -357,7 +435,7 @@ class OurShapeNvidia(Nvidia, Mig, AsOurs, VendorCase):
     """Under the configuration that we ship."""
 
 
-class OurShapeVendors(Metax, Kunlun, Neuron, Enflame, Others, AsOurs, VendorCase):
+class OurShapeVendors(Metax, Kunlun, Neuron, Enflame, Others, Records, AsOurs, VendorCase):
     """Under the configuration that we ship."""
 
 

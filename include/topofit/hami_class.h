@@ -49,7 +49,8 @@ enum hami_lock {
     X(TIME_NS, "nanoseconds") /* the same */ \
     X(FALSE, "false")         /* the plugin makes it true */ \
     X(IDS, "ids") \
-    X(MINORS, "minors") /* as their driver counts them */ \
+    X(INDEX, "index") /* of the first device */ \
+    X(MINOR, "minor") /* the same, as its driver counts them */ \
     X(INDEXES, "indexes") \
     X(CORES_RESOURCE, "coresResource")     /* its name, for pods that ask for it */ \
     X(CORE_INDEXES, "coreIndexes")         /* devices, or cores for pods that ask for cores */ \

@@ -106,17 +106,29 @@ static void write_indexes(struct writing *writing)
     each_device(writing, add_index);
 }
 
-static void add_minor(struct writing *writing, const struct device *device,
-                      const struct allocated_device *given)
+static void add_first_index(struct writing *writing, const struct device *device,
+                            const struct allocated_device *given)
 {
-    (void)given;
-    comma(writing);
-    buf_add_text(writing->out, device->bus_id->chars);
+    if (writing->written == 0)
+        add_index(writing, device, given);
 }
 
-static void write_minors(struct writing *writing)
+static void write_index(struct writing *writing)
 {
-    each_device(writing, add_minor);
+    each_device(writing, add_first_index);
+}
+
+static void add_first_minor(struct writing *writing, const struct device *device,
+                            const struct allocated_device *given)
+{
+    (void)given;
+    if (writing->written == 0)
+        buf_add_text(writing->out, device->bus_id->chars);
+}
+
+static void write_minor(struct writing *writing)
+{
+    each_device(writing, add_first_minor);
 }
 
 static void add_profile(struct writing *writing, const struct device *device,
@@ -300,7 +312,8 @@ bool hami_extra_value(const struct dialect_placement *placement, const struct de
         [HAMI_VALUE_FALSE] = write_false,
         [HAMI_VALUE_IDS] = write_ids,
         [HAMI_VALUE_INDEXES] = write_indexes,
-        [HAMI_VALUE_MINORS] = write_minors,
+        [HAMI_VALUE_INDEX] = write_index,
+        [HAMI_VALUE_MINOR] = write_minor,
         [HAMI_VALUE_SLICES] = write_slices,
         [HAMI_VALUE_SLICE_CONTAINERS] = write_slice_containers,
         [HAMI_VALUE_CORES_RESOURCE] = write_cores_resource,

@@ -190,7 +190,7 @@ static void read_drs_device(const struct hami_reading *reading, size_t entry, co
         hami_note(reading, entry, fault);
         return;
     }
-    found.id = id = xasprintf("%s-enflame-%lld", reading->node->name, found.index);
+    found.id = id = xasprintf("%s-enflame-drs-%lld", reading->node->name, found.index);
     found.partitions = table;
     found.memory_mib = (long long)memory_of_slices(table);
     device = hami_add_device(reading, entry, &found);

@@ -204,6 +204,7 @@ def drs_extras(notes, containers, given):
                     for name, (profile, slices, _) in parts.items()},
            "assigned-containers is %s", told)
     expect(notes, **{"enflame.com/gcu-assigned-index": str(first.card.index),
+                     "enflame.com/gcu-assigned-id": str(first.card.index),
                      "enflame.com/gcu-assigned-minor": str(first.card.index + 8),
                      "enflame.com/gcu-request-size": str(next(iter(parts.values()))[1])})
     expect_time(notes, "enflame.com/gcu-assigned-time", 19)
@@ -441,18 +442,9 @@ class Referee:
         return found
 
     @staticmethod
-    def booked(tenants):
-        """(MiB, cores, shares) on a card: of each pod its apps together, or one that runs alone."""
-        by_pod = collections.defaultdict(list)
-        for state, container, one in tenants:
-            by_pod[state["metadata"]["uid"]].append((container, (one.memory_mib, one.cores, 1)))
-        total = (0, 0, 0)
-        for uses in by_pod.values():
-            phases = [[use] for container, use in uses if container.runs_alone]
-            phases.append([use for container, use in uses if not container.runs_alone])
-            most = map(max, zip(*(map(sum, zip((0, 0, 0), *phase)) for phase in phases)))
-            total = tuple(map(sum, zip(total, most)))
-        return total
+    def booked(present):
+        """(MiB, cores, shares) on a card."""
+        return most_at_once(present, lambda _, one: (one.memory_mib, one.cores, 1))
 
     def uses(self, states):
         """{id: (MiB, cores, shares)} of the cards in use."""
@@ -482,6 +474,28 @@ class Referee:
 
 # --- vendors' rules ---
 
+def most_at_once(present, value):
+    """The sums of these values on a card: of each pod its apps together, or one that runs alone."""
+    by_pod = collections.defaultdict(list)
+    for state, container, one in present:
+        by_pod[state["metadata"]["uid"]].append((container, value(container, one)))
+    total = None
+    for uses in by_pod.values():
+        phases = [[use] for container, use in uses if container.runs_alone]
+        phases.append([use for container, use in uses if not container.runs_alone])
+        sums = [[sum(column) for column in zip(*phase)] for phase in phases if phase]
+        most = [max(column) for column in zip(*sums)]
+        total = [a + b for a, b in zip(total, most)] if total else most
+    return tuple(total)
+
+
+def side_by_side(present):
+    """The pairs of tenants that may run at the same time."""
+    return [(a[2], b[2]) for a, b in itertools.combinations(present, 2)
+            if a[0]["metadata"]["uid"] != b[0]["metadata"]["uid"] or
+            not (a[1].runs_alone or b[1].runs_alone)]
+
+
 def pods_on(present):
     return {state["metadata"]["name"]: state for state, _, _ in present}
 
@@ -496,16 +510,17 @@ def judge_nvidia(card, present):
     if "profiles" not in card.facts:
         judge_exclusive(card, present)
         return
-    details = [one.detail for _, _, one in present]
     if "ways" in card.facts:
-        demand(len({way for way, _ in details}) == 1, "%s is divided in two ways: %s", card.id,
-               details)
-        demand(len(set(details)) == len(details), "%s: one place twice: %s", card.id, details)
+        for one, other in side_by_side(present):
+            demand(one.detail[0] == other.detail[0] and one.detail != other.detail,
+                   "%s: %s beside %s", card.id, one.detail, other.detail)
         return
-    taken = [slot for _, start, size in details for slot in range(start, start + size)]
-    demand(len(set(taken)) == len(taken), "%s: places overlap: %s", card.id, details)
-    compute = sum(card.facts["profiles"][name][2] for name, _, _ in details)
-    demand(compute <= 7, "%s: %d compute slices: %s", card.id, compute, details)
+    for one, other in side_by_side(present):
+        apart = one.detail[1] + one.detail[2] <= other.detail[1] or \
+            other.detail[1] + other.detail[2] <= one.detail[1]
+        demand(apart, "%s: %s beside %s", card.id, one.detail, other.detail)
+    compute, = most_at_once(present, lambda _, one: (card.facts["profiles"][one.detail[0]][2],))
+    demand(compute <= 7, "%s: %d compute slices", card.id, compute)
 
 
 def judge_sgpu(card, present):
@@ -530,14 +545,13 @@ def judge_vxpu(card, present):
 
 
 def judge_neuron(card, present):
-    masks = [one.detail for _, _, one in present]
-    demand(all(0 < mask < 4 for mask in masks), "%s: masks %s", card.id, masks)
-    demand(sum(masks) == sum({bit for mask in masks for bit in (1, 2) if mask & bit}),
-           "%s: a core twice: %s", card.id, masks)
+    demand(all(0 < one.detail < 4 for _, _, one in present), "%s: no mask of two cores", card.id)
+    for one, other in side_by_side(present):
+        demand(not one.detail & other.detail, "%s: a core twice", card.id)
 
 
 def judge_drs(card, present):
-    slices = sum(drs_profile(container.limits)[1] for _, container, _ in present)
+    slices, = most_at_once(present, lambda container, _: (drs_profile(container.limits)[1],))
     demand(slices <= 6, "%s: %d of 6 slices", card.id, slices)
 
 

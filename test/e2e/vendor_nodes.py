@@ -162,7 +162,7 @@ DRS_PROFILES = {"1g.6gb": ("0", 1, 6), "3g.20gb": ("1", 3, 20), "6g.40gb": ("2",
 
 
 def drs(name, count):
-    cards = numbered(DRS, count, name + "-enflame-%d", 40960, 100, 6)
+    cards = numbered(DRS, count, name + "-enflame-drs-%d", 40960, 100, 6)
     told = {"devices": [{"index": str(card.index), "minor": str(card.index + 8), "capacity": 6}
                         for card in cards],
             "profiles": {profile: number for profile, (number, _, _) in DRS_PROFILES.items()}}

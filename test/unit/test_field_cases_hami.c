@@ -457,7 +457,7 @@ static void test_drs__six_slices_that_hami_has_placed_are_one_card_too(void **st
 
         api_pod(harness, name, "enflame.com/drs-gcu 1", .node = "n1",
                 .annotations = {"hami.io/vgpu-node", "n1", "hami.io/enflame-vgpu-devices-allocated",
-                                "n1-enflame-0,Enflame,6144,17:;"});
+                                "n1-enflame-drs-0,Enflame,6144,17:;"});
     }
     assert_int_equal(used_cores(harness, "n1"), 100);
     cluster_check(harness->cluster);

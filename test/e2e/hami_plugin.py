@@ -172,7 +172,7 @@ class HamiPlugin:
                 if kind and kind.to_allocate:
                     self.allocate(node, pod, kind, int(amount), trouble)
                 elif kind:
-                    self.allocate_flagged(node, pod, kind)
+                    self.allocate_flagged(node, kind)
         if self.inspect:
             self.look_and_run(pod)
 
@@ -214,15 +214,13 @@ class HamiPlugin:
                 return  # another container's turn comes
         self.finish(node, found, kind, "success", trouble)
 
-    def allocate_flagged(self, node, asked, kind):
-        """Once for a pod, whatever its containers are."""
+    def allocate_flagged(self, node, kind):
+        """Once for a pod, whatever its containers are; of several that wait, perhaps another."""
         waiting = [(annotations(pod)[kind.since], pod) for pod in self.pods_of(node)
                    if annotations(pod).get(kind.flag) == "false"]
         if not waiting:
             return
         found = min(waiting, key=lambda one: one[0])[1]
-        with self.guard:
-            self.served.append((node, asked["metadata"]["name"], found["metadata"]["name"]))
         self.pause.wait(self.delay_s)
         self.annotate(self.path(found), {kind.flag: "true", PHASE: "success"})
 

@@ -4,11 +4,12 @@ Devices of many vendors on nodes of HAMi's plugins, through a real kube-schedule
 configuration that HAMi gives it, and with ours. Nodes are filled until the vendor's rules bind.
 """
 
+import random
 import unittest
 
 import pods
 import vendor_nodes as nodes
-from kubeapi import PODS
+from kubeapi import PODS, condition
 from vendor_case import AsHami, AsOurs, VendorCase
 
 NO_MEMORY = "not enough free GPU memory", "InsufficientMemory"
@@ -366,6 +367,127 @@ class Others:
             self.wait_refused(pod["metadata"]["name"])
 
 
+def many(prefix, *limits):
+    """The containers of a pod, beside one that asks for nothing."""
+    return [pods.container(prefix, {})] + [
+        pods.container("%s-%d" % (prefix, i), {name: str(amount) for name, amount in one.items()})
+        for i, one in enumerate(limits)]
+
+
+class Containers:
+
+    def place_containers(self, machine, *limits):
+        self.add_machines(machine)
+        return self.place_one({}, containers=many("app", *limits),
+                              initContainers=many("init", limits[0]))
+
+    def test_sgpus_of_several_containers(self):
+        self.place_containers(nodes.sgpu("node", 2, 65536), sgpu(16, 20), sgpu(32, 30),
+                              sgpu(48, 20))
+
+    def test_vxpus_of_several_containers_are_equal_on_a_card(self):
+        self.place_containers(nodes.vxpu("node"), vxpu(20000), vxpu(40000), vxpu(20000, 2))
+
+    def test_neuron_cores_of_several_containers(self):
+        self.place_containers(nodes.neuron("node", 4, "inf2.24xlarge"),
+                              {"aws.amazon.com/neuroncore": 1}, {"aws.amazon.com/neuroncore": 1},
+                              {"aws.amazon.com/neuroncore": 2})
+
+    def test_enflame_slices_of_several_containers(self):
+        self.place_containers(nodes.drs("node", 2), {"enflame.com/drs-gcu": 3},
+                              {"enflame.com/drs-gcu": 6})
+
+    def test_ascend_templates_of_several_containers(self):
+        one = {"huawei.com/Ascend910B4": 1, nodes.ASCEND_MEMORY: 16384}
+        self.place_containers(nodes.ascend("node", 2), one, one, one)
+
+
+class Policies:
+
+    def spread_over(self, key, word, count):
+        states = [self.place_one(gpu(memory=1000), annotations={key: word}) for _ in range(count)]
+        return [state["spec"]["nodeName"] for state in states], \
+            self.cards_used(states, nodes.NVIDIA)
+
+    def test_nodes_are_filled_or_spread_as_the_pod_says(self):
+        key = "hami.io/node-scheduler-policy"
+        self.add_machines(*(nodes.nvidia("n%d" % i, 1, 24000) for i in range(3)))
+        self.assertEqual(len(set(self.spread_over(key, "binpack", 3)[0])), 1)
+        self.wipe_pods()
+        self.topofit.wait("nothing is in use", self.topofit.uses, dict)
+        self.assertEqual(len(set(self.spread_over(key, "spread", 3)[0])), 3)
+
+    def test_cards_are_filled_or_spread_as_the_pod_says(self):
+        key = "hami.io/gpu-scheduler-policy"
+        self.add_machines(nodes.nvidia("node", 4, 24000))
+        self.assertEqual(len(self.spread_over(key, "binpack", 3)[1]), 1)
+        self.wipe_pods()
+        self.topofit.wait("nothing is in use", self.topofit.uses, dict)
+        self.assertEqual(len(self.spread_over(key, "spread", 3)[1]), 3)
+
+    def test_selection_by_id_and_type(self):
+        self.add_machines(nodes.nvidia("node", 2, 24000))
+        state = self.place_one(gpu(memory=100),
+                               annotations={"nvidia.com/use-gpuuuid": "GPU-node-1"})
+        self.assertEqual(self.devices(state, nodes.NVIDIA), [["GPU-node-1"]])
+        state = self.place_one(gpu(memory=100),
+                               annotations={"nvidia.com/nouse-gpuuuid": "GPU-node-1"})
+        self.assertEqual(self.devices(state, nodes.NVIDIA), [["GPU-node-0"]])
+        self.place_one(gpu(memory=100), annotations={"nvidia.com/use-gputype": "A10,A100"})
+        self.refuse("GPU product not the one asked for", "ProductNotSelected", gpu(memory=100),
+                    annotations={"nvidia.com/nouse-gputype": "A10"})
+
+
+class Churn:
+    """Pods of all vendors come and go; the referee sees every state."""
+
+    SEED = 7
+    ROUNDS, AT_ONCE, GO = 5, 25, 12
+
+    def kinds(self):
+        return [
+            lambda: (gpu(memory=self.dice.choice((2000, 6000, 12000)),
+                         cores=self.dice.choice((None, 10, 30))), {}),
+            lambda: (gpu(percent=self.dice.choice((25, 50)), count=self.dice.choice((1, 2))), {}),
+            lambda: (sgpu(self.dice.choice((8, 16, 32)), self.dice.choice((10, 25))),
+                     qos(self.dice.choice(("best-effort", "fixed-share", "burst-share")))),
+            lambda: (vxpu(self.dice.choice((20000, 40000, None)), self.dice.choice((1, 1, 2, 4))),
+                     {}),
+            lambda: ({"aws.amazon.com/neuroncore": self.dice.choice((1, 1, 2, 4, 6))}, {}),
+            lambda: ({"enflame.com/drs-gcu": self.dice.choice((1, 3, 6))}, {}),
+            lambda: ({"huawei.com/Ascend910B4": 1,
+                      nodes.ASCEND_MEMORY: self.dice.choice((8000, 16000, 20000))}, {}),
+            lambda: ({"hygon.com/dcunum": 1, "hygon.com/dcumem": self.dice.choice((8000, 30000)),
+                      "hygon.com/dcucores": self.dice.choice((10, 20))}, {}),
+        ]
+
+    def new_pod(self):
+        amounts, annotations = self.dice.choice(self.kinds())()
+        return self.pod(amounts, annotations=annotations)
+
+    def test_no_rule_is_ever_broken(self):
+        self.dice = random.Random(self.SEED)
+        self.add_machines(nodes.nvidia("nvidia", 4, 24000), nodes.mig("mig", 2),
+                          nodes.sgpu("sgpu", 6, 65536), nodes.vxpu("vxpu"),
+                          nodes.neuron("neuron", 12, "inf2.48xlarge"), nodes.drs("drs", 3),
+                          nodes.ascend("ascend", 3), nodes.dcu("dcu", 2))
+        for _ in range(self.ROUNDS):
+            self.create(*(self.new_pod() for _ in range(self.AT_ONCE)))
+            states = self.wait_all_answered()
+            running = sorted(name for name, state in states.items() if pods.is_bound(state))
+            self.delete_pods(self.dice.sample(running, self.GO))
+        self.wait_all_answered()
+
+    def wait_all_answered(self):
+        """Each pod runs, or waits and is told why."""
+        states = self.watch.wait("all pods are answered", lambda states: (self.plugin.failed or all(
+            state["status"].get("phase") == "Running" or
+            not pods.is_bound(state) and condition(state).get("status") == "False"
+            for state in states.values())) and dict(states), 60)
+        self.assertEqual(self.plugin.failed, [])
+        return states
+
+
 class Records:
 
     MACHINES = (
@@ -423,19 +545,20 @@ class Records:
         self.settle()
 
 
-class HamiShapeNvidia(Nvidia, Mig, AsHami, VendorCase):
+class HamiShapeNvidia(Nvidia, Mig, Policies, AsHami, VendorCase):
     """Under HAMi's configuration."""
 
 
-class HamiShapeVendors(Metax, Kunlun, Neuron, Enflame, Others, AsHami, VendorCase):
+class HamiShapeVendors(Metax, Kunlun, Neuron, Enflame, Others, Churn, AsHami, VendorCase):
     """Under HAMi's configuration."""
 
 
-class OurShapeNvidia(Nvidia, Mig, AsOurs, VendorCase):
+class OurShapeNvidia(Nvidia, Mig, Policies, AsOurs, VendorCase):
     """Under the configuration that we ship."""
 
 
-class OurShapeVendors(Metax, Kunlun, Neuron, Enflame, Others, Records, AsOurs, VendorCase):
+class OurShapeVendors(Metax, Kunlun, Neuron, Enflame, Others, Containers, Churn, Records, AsOurs,
+                      VendorCase):
     """Under the configuration that we ship."""
 
 

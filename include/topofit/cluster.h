@@ -229,9 +229,11 @@ struct quota_view {
     enum quota_kind kind;
     uint64_t limit, used;
     char *quota; /* name of the object that sets it */
+    bool
+        is_scoped; /* it counts some pods only; others with the same resource may stand beside it */
 };
 
-/* The limits in force, ordered by namespace and resource. */
+/* The limits in force, ordered by namespace, resource and object. */
 struct quota_view *cluster_quotas(struct cluster *cluster, size_t *count);
 void quota_views_free(struct quota_view *views, size_t count);
 

@@ -76,7 +76,8 @@ bool dialect_is_handed_out(const struct kube_pod *kube);
 
 /*
  * The limits that concern us of a ResourceQuota, and remarks on those that look as if they did and
- * do not: misspelled resources, amounts that cannot be read (nothing may be had then), scopes.
+ * do not: misspelled resources, amounts that cannot be read (nothing may be had then), unknown
+ * scopes.
  */
 struct quota *dialect_quota(const struct kube_quota *kube, const struct class_table *classes);
 

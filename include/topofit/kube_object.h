@@ -55,10 +55,12 @@ struct kube_pod {
     char *phase;
     char *nominated_node;
     char *scheduler_name;
-    struct kube_pairs requests; /* of the pod as a whole; most pods state none */
-    struct kube_pairs overhead; /* of its runtime class */
+    char *priority_class;
+    struct kube_pairs requests, limits; /* of the pod as a whole; most pods state none */
+    struct kube_pairs overhead;         /* of its runtime class */
     int priority;
     uint64_t started_s; /* status.startTime, since 1970; 0 when absent */
+    bool has_deadline;  /* activeDeadlineSeconds */
     bool gated;         /* schedulingGates is not empty */
     /*
      * Something was left out: containers beyond REQUEST_CONTAINERS_MAX, labels, annotations and
@@ -75,12 +77,20 @@ struct kube_node {
     bool truncated; /* as of a pod: labels, annotations or amounts were left out */
 };
 
+/* A scope of a quota, in either spelling; "" is not said. */
+struct kube_scope {
+    char *name, *op;
+    char **values;
+    size_t value_count;
+};
+
 /* A ResourceQuota. */
 struct kube_quota {
     struct kube_meta meta;
     struct kube_pairs hard; /* of the spec */
-    bool is_scoped;         /* it has scopes, or a selector of them */
-    bool truncated;         /* as of a pod */
+    struct kube_scope *scopes;
+    size_t scope_count, scope_capacity;
+    bool truncated; /* as of a pod */
 };
 
 /* init: an empty object on the caller's storage, every string "". clear: accepts zeroed memory. */

@@ -61,7 +61,7 @@
       "Devices that came to be claimed by records which cannot all be true.") \
     X(QUOTA_LIMIT, GAUGE, "topofit_quota_limit", "namespace,quota,resource", \
       "Limits of namespaces in force, in the units of the resource.") \
-    X(QUOTA_USED, GAUGE, "topofit_quota_used", "namespace,resource", \
+    X(QUOTA_USED, GAUGE, "topofit_quota_used", "namespace,quota,resource", \
       "What counts against such a limit, in the same units.") \
     X(BINDINGS_SETTLED, COUNTER, "topofit_bindings_settled_total", "", \
       "Bindings whose unclear end was found out later.") \

@@ -29,6 +29,7 @@ struct tenant {
     int priority;
     const struct charge *charges; /* of the quota of the pod's namespace; none if in another */
     size_t charge_count;
+    bool is_alike;   /* it has the pod's traits: quotas with scopes count both or neither */
     bool may_go;     /* can be evicted for the pod */
     bool is_leaving; /* is being deleted: evicting it costs nothing */
 };

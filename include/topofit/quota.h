@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "topofit/grant.h"
+#include "topofit/quota_scope.h"
 #include "topofit/request.h"
 
 enum quota_kind { QUOTA_MEMORY = 0, QUOTA_CORES, QUOTA_KINDS };
@@ -42,6 +43,8 @@ struct quota {
     char *namespace, *name, *uid;
     struct quota_limit *limits;
     size_t limit_count;
+    struct quota_scope *scopes; /* it counts the pods that all of them match */
+    size_t scope_count;
     char **remarks; /* what of it does not do what it seems to, for people */
     size_t remark_count;
 };
@@ -50,9 +53,13 @@ struct quota *quota_new(const char *namespace, const char *name, const char *uid
 void quota_free(struct quota *quota); /* NULL is fine */
 void quota_free_pointer(struct quota **quota);
 void quota_add_limit(struct quota *quota, const struct quota_limit *limit);
+void quota_steal_scope(struct quota *quota, struct quota_scope *steal_scope);
 void quota_add_remark(struct quota *quota, char *steal_remark);
 bool quota_equal(const struct quota *a, const struct quota *b);
 bool quota_same_remarks(const struct quota *a, const struct quota *b);
+
+/* Does the object count pods with these traits? */
+bool quota_covers(const struct quota *quota, const struct quota_traits *traits);
 
 /* The limit of an object, QUOTA_NO_LIMIT when it sets none. */
 uint64_t quota_limit_of(const struct quota *quota, const struct device_class *class,
@@ -101,8 +108,9 @@ size_t charges_of_request(const struct request *request, bool init_done, device_
 /* One class that the pod asks for, in its namespace. */
 struct quota_line {
     const struct device_class *class;
-    uint64_t limits[QUOTA_KINDS]; /* the smallest of all objects, or QUOTA_NO_LIMIT */
-    uint64_t used[QUOTA_KINDS];   /* by other pods; may be more than the limit */
+    uint64_t limits[QUOTA_KINDS]; /* of the object that leaves least, or QUOTA_NO_LIMIT */
+    uint64_t used[QUOTA_KINDS];   /* by other pods that it counts; may be more than the limit */
+    bool is_scoped[QUOTA_KINDS];  /* an object that limits it does not count all pods */
 };
 
 /* Classes without a limit are left out. */
@@ -122,8 +130,14 @@ uint64_t quota_left(const struct quota_line *line, enum quota_kind kind);
 const struct charge *quota_first_over(const struct quota_room *room, const struct charge *charges,
                                       size_t count, enum quota_kind *out_kind);
 
-/* Pods with these charges are gone: less is used. */
-void quota_room_give_back(struct quota_room *room, const struct charge *charges, size_t count);
+/*
+ * A pod with these charges is gone: less is used.
+ *
+ * is_alike  it has the traits of the pod whose room it is. One that has not may count elsewhere
+ *           than where it matters: nothing is given back then of what is scoped.
+ */
+void quota_room_give_back(struct quota_room *room, const struct charge *charges, size_t count,
+                          bool is_alike);
 
 /* Why a pod is refused. */
 struct quota_shortage {

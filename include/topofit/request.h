@@ -19,6 +19,7 @@
 #include "topofit/packing_policy.h"
 #include "topofit/partition.h"
 #include "topofit/peers.h"
+#include "topofit/quota_scope.h"
 #include "topofit/service.h"
 #include "topofit/word_list.h"
 
@@ -108,6 +109,7 @@ struct request {
     bool has_device_order, devices_spread;         /* stated: idle devices first, or used ones */
     struct device_weights weights;                 /* stated: what "used" means there */
     bool wants_idle;                               /* devices that no other pod is on */
+    struct quota_traits traits;                    /* which quotas of its namespace count it */
     char *problem; /* why the pod cannot be served as written, or NULL */
 };
 

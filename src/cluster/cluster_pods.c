@@ -166,6 +166,7 @@ static bool changes_holding(const struct pod *before, const struct pod *after)
     return before == NULL || strcmp(before->node, after->node) != 0 ||
            before->finished != after->finished || before->init_done != after->init_done ||
            claim_of(before).unattributed != claim_of(after).unattributed ||
+           !quota_traits_equal(&before->request.traits, &after->request.traits) ||
            !pod_same_record(before, after);
 }
 

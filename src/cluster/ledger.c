@@ -17,9 +17,15 @@ struct ledger {
     struct map *by_namespace; /* struct spending, owned */
 };
 
+/* What holdings are charged of a class whose pods are alike to quotas. */
+struct spent {
+    struct charge charge;
+    struct quota_traits traits;
+};
+
 /* What the holdings of a namespace are charged together. */
 struct spending {
-    struct charge *charges; /* a class each */
+    struct spent *spent; /* a class and traits each */
     size_t count, capacity;
     size_t holdings; /* with charges */
 };
@@ -58,7 +64,9 @@ static void free_spending(void *value)
 {
     struct spending *spending = value;
 
-    free(spending->charges);
+    for (size_t i = 0; i < spending->count; i++)
+        quota_traits_clear(&spending->spent[i].traits);
+    free(spending->spent);
     free(spending);
 }
 
@@ -126,23 +134,27 @@ static void count_charges(struct holding *holding)
     memcpy(holding->charges, charges, count * sizeof *charges);
 }
 
-static struct charge *spending_of(struct spending *spending, const struct device_class *class)
+static struct charge *spending_of(struct spending *spending, const struct device_class *class,
+                                  const struct quota_traits *traits)
 {
     for (size_t i = 0; i < spending->count; i++) {
-        if (spending->charges[i].class == class)
-            return &spending->charges[i];
+        if (spending->spent[i].charge.class == class &&
+            quota_traits_equal(&spending->spent[i].traits, traits))
+            return &spending->spent[i].charge;
     }
-    spending->charges = mem_grow(spending->charges, spending->count, &spending->capacity,
-                                 sizeof *spending->charges);
-    spending->charges[spending->count] = (struct charge){.class = class};
-    return &spending->charges[spending->count++];
+    spending->spent =
+        mem_grow(spending->spent, spending->count, &spending->capacity, sizeof *spending->spent);
+    spending->spent[spending->count] =
+        (struct spent){.charge = {.class = class}, .traits = quota_traits_copy(traits)};
+    return &spending->spent[spending->count++].charge;
 }
 
 /* Unsigned arithmetic wraps, so what was added is taken off again exactly. */
 static void post(struct spending *spending, const struct holding *holding, bool back)
 {
     for (size_t i = 0; i < holding->charge_count; i++) {
-        struct charge *sum = spending_of(spending, holding->charges[i].class);
+        struct charge *sum =
+            spending_of(spending, holding->charges[i].class, &holding->pod->request.traits);
 
         for (unsigned kind = 0; kind < QUOTA_KINDS; kind++) {
             uint64_t amount = holding->charges[i].amounts[kind];
@@ -180,15 +192,19 @@ static void take_charge_back(struct map *by_namespace, const struct holding *hol
 }
 
 uint64_t ledger_charged(const struct ledger *ledger, const char *namespace,
-                        const struct device_class *class, enum quota_kind kind)
+                        const struct quota *quota, const struct device_class *class,
+                        enum quota_kind kind)
 {
     const struct spending *spending = map_get(ledger->by_namespace, namespace);
+    uint64_t sum = 0;
 
     for (size_t i = 0; spending != NULL && i < spending->count; i++) {
-        if (spending->charges[i].class == class)
-            return spending->charges[i].amounts[kind];
+        const struct spent *spent = &spending->spent[i];
+
+        if (spent->charge.class == class && (quota == NULL || quota_covers(quota, &spent->traits)))
+            sum += spent->charge.amounts[kind];
     }
-    return 0;
+    return sum;
 }
 
 /* --- holdings -------------------------------------------------------------------------------- */
@@ -323,11 +339,12 @@ static void check_charges(const struct ledger *ledger)
         const struct spending *spending = at.value;
 
         for (size_t i = 0; i < spending->count; i++) {
-            const struct charge *sum = &spending->charges[i];
+            const struct spent *spent = &spending->spent[i];
+            struct spending *other = map_get(anew.by_namespace, at.key);
+            const struct charge *sum = spending_of(other, spent->charge.class, &spent->traits);
 
             for (unsigned kind = 0; kind < QUOTA_KINDS; kind++)
-                assert(sum->amounts[kind] ==
-                       ledger_charged(&anew, at.key, sum->class, (enum quota_kind)kind));
+                assert(spent->charge.amounts[kind] == sum->amounts[kind]);
         }
     }
     map_free(anew.by_namespace, free_spending);

@@ -78,9 +78,14 @@ void holding_add_use(const struct holding *holding, const struct node *node, str
 void ledger_sum(const struct ledger *ledger, const struct node *node, const char *except,
                 struct node_use *out);
 
-/* What the holdings of a namespace are charged for one class and kind together. */
+/*
+ * What the holdings of a namespace are charged for one class and kind together.
+ *
+ * quota  of those that it counts; NULL: of all.
+ */
 uint64_t ledger_charged(const struct ledger *ledger, const char *namespace,
-                        const struct device_class *class, enum quota_kind kind);
+                        const struct quota *quota, const struct device_class *class,
+                        enum quota_kind kind);
 
 /* All holdings, for looking at: step with a map_cursor, whose value is a struct holding. */
 bool ledger_next(const struct ledger *ledger, struct map_cursor *at);

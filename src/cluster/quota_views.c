@@ -11,16 +11,18 @@ struct listing {
     size_t count, capacity;
 };
 
+/* Is there a view of an object without scopes for it? Of those only the tightest counts. */
 static bool is_listed(const struct listing *listing, size_t from, const struct quota_limit *limit)
 {
     for (size_t i = from; i < listing->count; i++) {
-        if (listing->views[i].class == limit->class && listing->views[i].kind == limit->kind)
+        if (!listing->views[i].is_scoped && listing->views[i].class == limit->class &&
+            listing->views[i].kind == limit->kind)
             return true;
     }
     return false;
 }
 
-/* The object with the smallest limit. */
+/* Of the objects that count all pods that with the smallest limit. */
 static const struct quota *tightest(const struct quota_set *set, const struct quota_limit *limit)
 {
     const struct quota *found = NULL;
@@ -29,7 +31,7 @@ static const struct quota *tightest(const struct quota_set *set, const struct qu
     for (size_t i = 0; i < set->count; i++) {
         uint64_t own = quota_limit_of(set->items[i], limit->class, limit->kind);
 
-        if (own < least) {
+        if (set->items[i]->scope_count == 0 && own < least) {
             least = own;
             found = set->items[i];
         }
@@ -45,9 +47,10 @@ static void list_namespace(const struct cluster *cluster, const char *namespace,
     for (size_t i = 0; i < set->count; i++) {
         for (size_t k = 0; k < set->items[i]->limit_count; k++) {
             const struct quota_limit *limit = &set->items[i]->limits[k];
-            const struct quota *by = tightest(set, limit);
+            bool is_scoped = set->items[i]->scope_count > 0;
+            const struct quota *by = is_scoped ? set->items[i] : tightest(set, limit);
 
-            if (is_listed(out, from, limit))
+            if (!is_scoped && is_listed(out, from, limit))
                 continue;
             out->views = mem_grow(out->views, out->count, &out->capacity, sizeof *out->views);
             out->views[out->count++] = (struct quota_view){
@@ -55,7 +58,8 @@ static void list_namespace(const struct cluster *cluster, const char *namespace,
                 .class = limit->class,
                 .kind = limit->kind,
                 .limit = quota_limit_of(by, limit->class, limit->kind),
-                .used = ledger_charged(cluster->ledger, namespace, limit->class, limit->kind),
+                .used = ledger_charged(cluster->ledger, namespace, by, limit->class, limit->kind),
+                .is_scoped = is_scoped,
                 .quota = xstrdup(by->name)};
         }
     }
@@ -66,9 +70,9 @@ static int compare_views(const void *a, const void *b)
     const struct quota_view *x = a, *y = b;
     int order = strcmp(x->namespace, y->namespace);
 
-    if (order != 0)
-        return order;
-    return strcmp(quota_resource(x->class, x->kind), quota_resource(y->class, y->kind));
+    if (order == 0)
+        order = strcmp(quota_resource(x->class, x->kind), quota_resource(y->class, y->kind));
+    return order != 0 ? order : strcmp(x->quota, y->quota);
 }
 
 struct quota_view *cluster_quotas(struct cluster *cluster, size_t *count)

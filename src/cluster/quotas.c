@@ -72,13 +72,15 @@ static void take_out(struct map *quotas, const char *namespace, const char *name
         quota_set_free(map_remove(quotas, namespace));
 }
 
-/* Does a new version (NULL: none) of an object allow something that the old one did not? */
+/* Does a new version (NULL: none) of an object allow something that the old one did not? Where
+ * scopes are about, perhaps. */
 static bool is_eased(const struct quota *before, const struct quota *now)
 {
     for (size_t i = 0; i < before->limit_count; i++) {
         const struct quota_limit *limit = &before->limits[i];
 
-        if (now == NULL || quota_limit_of(now, limit->class, limit->kind) > limit->amount)
+        if (now == NULL || now->scope_count > 0 || before->scope_count > 0 ||
+            quota_limit_of(now, limit->class, limit->kind) > limit->amount)
             return true;
     }
     return false;
@@ -230,24 +232,34 @@ static struct device_size largest(const void *ctx, const struct device_class *cl
 
 /* --- room ------------------------------------------------------------------------------------ */
 
-/* Several objects hold at once: the smallest limit of them counts. */
-static uint64_t limit_in(const struct quota_set *set, const struct device_class *class,
-                         enum quota_kind kind)
+/* Several objects that count the pod hold at once: the one that leaves least. */
+static void fill_kind(const struct cluster *cluster, const struct quota_set *set,
+                      const char *namespace, const struct quota_traits *traits,
+                      enum quota_kind kind, struct quota_line *out)
 {
-    uint64_t limit = QUOTA_NO_LIMIT;
-
+    out->limits[kind] = QUOTA_NO_LIMIT;
     for (size_t i = 0; i < set->count; i++) {
-        uint64_t own = quota_limit_of(set->items[i], class, kind);
+        const struct quota *quota = set->items[i];
+        struct quota_line own = {.class = out->class};
 
-        limit = own < limit ? own : limit;
+        own.limits[kind] = quota_limit_of(quota, out->class, kind);
+        if (own.limits[kind] == QUOTA_NO_LIMIT || !quota_covers(quota, traits))
+            continue;
+        own.used[kind] = ledger_charged(cluster->ledger, namespace, quota, out->class, kind);
+        out->is_scoped[kind] = out->is_scoped[kind] || quota->scope_count > 0;
+        if (quota_left(&own, kind) > quota_left(out, kind) ||
+            (quota_left(&own, kind) == quota_left(out, kind) &&
+             own.limits[kind] >= out->limits[kind]))
+            continue;
+        out->limits[kind] = own.limits[kind];
+        out->used[kind] = own.used[kind];
     }
-    return limit;
 }
 
 /* Add the line of a class, unless it is there or nothing limits it. */
 static void add_line(const struct cluster *cluster, const struct quota_set *set,
-                     const char *namespace, const struct device_class *class,
-                     struct quota_room *out)
+                     const char *namespace, const struct request *request,
+                     const struct device_class *class, struct quota_room *out)
 {
     struct quota_line line = {.class = class};
     bool limited = false;
@@ -255,8 +267,7 @@ static void add_line(const struct cluster *cluster, const struct quota_set *set,
     if (quota_room_line(out, class) != NULL)
         return;
     for (unsigned kind = 0; kind < QUOTA_KINDS; kind++) {
-        line.limits[kind] = limit_in(set, class, (enum quota_kind)kind);
-        line.used[kind] = ledger_charged(cluster->ledger, namespace, class, (enum quota_kind)kind);
+        fill_kind(cluster, set, namespace, &request->traits, (enum quota_kind)kind, &line);
         limited = limited || line.limits[kind] != QUOTA_NO_LIMIT;
     }
     if (limited)
@@ -271,12 +282,13 @@ static void find_room(const struct cluster *cluster, const char *namespace, cons
 
     out->count = 0;
     for (size_t a = 0; set != NULL && a < request->ask_count; a++)
-        add_line(cluster, set, namespace, request->asks[a].class, out);
+        add_line(cluster, set, namespace, request, request->asks[a].class, out);
     if (out->count == 0 || uid == NULL)
         return;
     own = ledger_find(cluster->ledger, uid);
     if (own != NULL && strcmp(own->pod->namespace, namespace) == 0)
-        quota_room_give_back(out, own->charges, own->charge_count);
+        quota_room_give_back(out, own->charges, own->charge_count,
+                             quota_traits_equal(&own->pod->request.traits, &request->traits));
 }
 
 static bool is_any_divided(const struct class_sizes *sizes, const struct quota_room *room)

@@ -102,7 +102,7 @@ static void quota_without(const struct preempt_question *question, const struct 
     for (size_t t = 0; t < question->tenant_count; t++) {
         if (tenant_set_has(gone, t))
             quota_room_give_back(out, question->tenants[t].charges,
-                                 question->tenants[t].charge_count);
+                                 question->tenants[t].charge_count, question->tenants[t].is_alike);
     }
 }
 

@@ -68,6 +68,31 @@ bool dialect_is_handed_out(const struct kube_pod *kube)
             (strcmp(phase, BIND_PHASE_SUCCESS) == 0 || strcmp(phase, BIND_PHASE_FAILED) == 0));
 }
 
+static bool says_anything(const struct kube_pairs *amounts)
+{
+    return kube_pairs_get(amounts, "cpu") != NULL || kube_pairs_get(amounts, "memory") != NULL;
+}
+
+/* Amounts of nothing are none to Kubernetes, too; who writes them is not worth telling apart. */
+static bool is_best_effort(const struct kube_pod *kube)
+{
+    bool says = says_anything(&kube->requests) || says_anything(&kube->limits);
+
+    for (size_t i = 0; !says && i < kube->container_count; i++)
+        says = says_anything(&kube->containers[i].requests) ||
+               says_anything(&kube->containers[i].limits);
+    return !says;
+}
+
+static struct quota_traits read_traits(const struct kube_pod *kube)
+{
+    return (struct quota_traits){
+        .priority_class = kube->priority_class[0] != '\0' ? xstrdup(kube->priority_class) : NULL,
+        .is_terminating = kube->has_deadline,
+        .is_best_effort = is_best_effort(kube),
+    };
+}
+
 void dialect_request(const struct kube_pod *kube, const struct class_table *classes,
                      struct request *out)
 {
@@ -82,6 +107,8 @@ void dialect_request(const struct kube_pod *kube, const struct class_table *clas
     /* Demands of a pod that asks for no device concern nobody. */
     for (size_t i = 0; i < dialect_count && request_wants_devices(out); i++)
         dialects[i]->read_demands(kube, out);
+    if (request_wants_devices(out))
+        out->traits = read_traits(kube);
 }
 
 void dialect_read_record(const struct kube_pod *kube, const struct class_table *classes,

@@ -135,6 +135,23 @@ static void remark_other(struct quota_reading *reading, const char *key, const c
                memory != NULL ? ", did you mean limits." : "", memory != NULL ? memory : "");
 }
 
+/* A scope that is not known leaves nobody out: better too little than too much. */
+static void read_scope(struct quota_reading *reading, const struct kube_scope *kube)
+{
+    const char *op = kube->op[0] != '\0' ? kube->op : "Exists";
+    struct quota_scope scope = {0};
+
+    if (!quota_scope_kind_parse(kube->name, &scope.kind) || !quota_operator_parse(op, &scope.op)) {
+        if (reading->quota->limit_count > 0)
+            remark(reading, "scope %.60s %.60s is not looked at: pods count as if they matched it",
+                   kube->name, op);
+        return;
+    }
+    for (size_t i = 0; i < kube->value_count; i++)
+        quota_scope_add_value(&scope, kube->values[i]);
+    quota_steal_scope(reading->quota, &scope);
+}
+
 struct quota *dialect_quota(const struct kube_quota *kube, const struct class_table *classes)
 {
     struct quota_reading reading = {
@@ -152,8 +169,8 @@ struct quota *dialect_quota(const struct kube_quota *kube, const struct class_ta
         else
             remark_other(&reading, key, resource);
     }
-    if (kube->is_scoped && reading.quota->limit_count > 0)
-        remark(&reading, "its scopes are not looked at: all pods of the namespace count");
+    for (size_t i = 0; i < kube->scope_count; i++)
+        read_scope(&reading, &kube->scopes[i]);
     if (kube->truncated)
         remark(&reading, "it has more or other text than is looked at");
     return reading.quota;

@@ -97,12 +97,11 @@ static void write_quotas(struct metrics_writer *writer, struct cluster *cluster)
     for (size_t i = 0; i < count; i++) {
         const struct quota_view *view = &views[i];
         AUTO_FREE char *resource = xasprintf("limits.%s", quota_resource(view->class, view->kind));
-        const char *of_limit[] = {view->namespace, view->quota, resource};
-        const char *of_use[] = {view->namespace, resource};
+        const char *labels[] = {view->namespace, view->quota, resource};
 
-        metrics_write(writer, METRIC_QUOTA_LIMIT, of_limit,
+        metrics_write(writer, METRIC_QUOTA_LIMIT, labels,
                       (double)quota_in_units(view->class, view->kind, view->limit));
-        metrics_write(writer, METRIC_QUOTA_USED, of_use,
+        metrics_write(writer, METRIC_QUOTA_USED, labels,
                       (double)quota_in_units(view->class, view->kind, view->used));
     }
     quota_views_free(views, count);

@@ -7,7 +7,7 @@
 /* Who adds something there has to say here whether a decision depends on it. */
 _Static_assert(sizeof(struct ask) == 56, "an ask has something new");
 _Static_assert(sizeof(struct topology_demand) == 16, "a demand has something new");
-_Static_assert(sizeof(struct request) == 168, "a request has something new");
+_Static_assert(sizeof(struct request) == 184, "a request has something new");
 _Static_assert(sizeof(struct decide_policy) == 48, "the policy has something new");
 
 static void add_number(struct buf *out, uint64_t number)

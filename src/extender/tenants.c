@@ -25,6 +25,7 @@ struct holder {
     struct host_amounts host;
     const struct charge *charges; /* of the same quota as the pod's; borrowed from the view */
     size_t charge_count;
+    bool is_alike; /* in the traits that quotas look at */
     bool may_go, is_leaving;
 };
 
@@ -54,6 +55,8 @@ static struct holder holder_of(struct cluster *cluster, const struct holding_vie
                            .host = pod->host,
                            .charges = view->charges,
                            .charge_count = same_quota ? view->charge_count : 0,
+                           .is_alike =
+                               quota_traits_equal(&pod->request.traits, &preemptor->request.traits),
                            .may_go = pod->priority < preemptor->priority,
                            .is_leaving = pod->deleting};
 }
@@ -116,6 +119,7 @@ static void sort_in(struct tenants *tenants, const struct node *node, const stru
                                 .priority = holders[i].standing.priority,
                                 .charges = holders[i].charges,
                                 .charge_count = holders[i].charge_count,
+                                .is_alike = holders[i].is_alike,
                                 .may_go = holders[i].may_go,
                                 .is_leaving = holders[i].is_leaving};
 

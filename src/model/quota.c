@@ -48,6 +48,9 @@ void quota_free(struct quota *quota)
     for (size_t i = 0; i < quota->remark_count; i++)
         free(quota->remarks[i]);
     free(quota->remarks);
+    for (size_t i = 0; i < quota->scope_count; i++)
+        quota_scope_clear(&quota->scopes[i]);
+    free(quota->scopes);
     free(quota->limits);
     free(quota->namespace);
     free(quota->name);
@@ -64,6 +67,33 @@ void quota_add_limit(struct quota *quota, const struct quota_limit *limit)
 {
     quota->limits = xreallocarray(quota->limits, quota->limit_count + 1, sizeof *quota->limits);
     quota->limits[quota->limit_count++] = *limit;
+}
+
+void quota_steal_scope(struct quota *quota, struct quota_scope *steal_scope)
+{
+    quota->scopes = xreallocarray(quota->scopes, quota->scope_count + 1, sizeof *quota->scopes);
+    quota->scopes[quota->scope_count++] = *steal_scope;
+    *steal_scope = (struct quota_scope){0};
+}
+
+bool quota_covers(const struct quota *quota, const struct quota_traits *traits)
+{
+    for (size_t i = 0; i < quota->scope_count; i++) {
+        if (!quota_scope_matches(&quota->scopes[i], traits))
+            return false;
+    }
+    return true;
+}
+
+static bool same_scopes(const struct quota *a, const struct quota *b)
+{
+    if (a->scope_count != b->scope_count)
+        return false;
+    for (size_t i = 0; i < a->scope_count; i++) {
+        if (!quota_scope_equal(&a->scopes[i], &b->scopes[i]))
+            return false;
+    }
+    return true;
 }
 
 void quota_add_remark(struct quota *quota, char *steal_remark)
@@ -94,7 +124,7 @@ bool quota_equal(const struct quota *a, const struct quota *b)
         if (x->class != y->class || x->kind != y->kind || x->amount != y->amount)
             return false;
     }
-    return quota_same_remarks(a, b);
+    return same_scopes(a, b) && quota_same_remarks(a, b);
 }
 
 uint64_t quota_limit_of(const struct quota *quota, const struct device_class *class,
@@ -141,7 +171,8 @@ const struct charge *quota_first_over(const struct quota_room *room, const struc
     return NULL;
 }
 
-void quota_room_give_back(struct quota_room *room, const struct charge *charges, size_t count)
+void quota_room_give_back(struct quota_room *room, const struct charge *charges, size_t count,
+                          bool is_alike)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < room->count; k++) {
@@ -150,7 +181,8 @@ void quota_room_give_back(struct quota_room *room, const struct charge *charges,
             for (unsigned kind = 0; kind < QUOTA_KINDS; kind++) {
                 uint64_t *used = &room->lines[k].used[kind];
 
-                *used -= charges[i].amounts[kind] < *used ? charges[i].amounts[kind] : *used;
+                if (is_alike || !room->lines[k].is_scoped[kind])
+                    *used -= charges[i].amounts[kind] < *used ? charges[i].amounts[kind] : *used;
             }
         }
     }

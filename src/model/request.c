@@ -47,6 +47,7 @@ void request_clear(struct request *request)
     word_list_clear(&request->use_products);
     word_list_clear(&request->avoid_products);
     class_selections_clear(&request->selections);
+    quota_traits_clear(&request->traits);
     free(request->problem);
     request_init(request);
 }
@@ -66,6 +67,7 @@ void request_copy(const struct request *from, struct request *out)
     out->use_products = word_list_copy(&from->use_products);
     out->avoid_products = word_list_copy(&from->avoid_products);
     out->selections = class_selections_copy(&from->selections);
+    out->traits = quota_traits_copy(&from->traits);
     out->problem = from->problem != NULL ? xstrdup(from->problem) : NULL;
 }
 
@@ -144,6 +146,7 @@ bool request_equal(const struct request *a, const struct request *b)
            a->weights.cores == b->weights.cores && a->weights.memory == b->weights.memory &&
            a->wants_idle == b->wants_idle &&
            class_selections_equal(&a->selections, &b->selections) &&
+           quota_traits_equal(&a->traits, &b->traits) &&
            word_list_equal(&a->use_devices, &b->use_devices) &&
            word_list_equal(&a->avoid_devices, &b->avoid_devices) &&
            word_list_equal(&a->use_products, &b->use_products) &&

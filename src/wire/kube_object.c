@@ -67,6 +67,7 @@ void kube_pod_init(struct kube_pod *pod)
         .phase = xstrdup(""),
         .nominated_node = xstrdup(""),
         .scheduler_name = xstrdup(""),
+        .priority_class = xstrdup(""),
     };
     init_meta(&pod->meta);
 }
@@ -81,7 +82,9 @@ void kube_pod_clear(struct kube_pod *pod)
     free(pod->phase);
     free(pod->nominated_node);
     free(pod->scheduler_name);
+    free(pod->priority_class);
     kube_pairs_clear(&pod->requests);
+    kube_pairs_clear(&pod->limits);
     kube_pairs_clear(&pod->overhead);
     *pod = (struct kube_pod){0};
 }
@@ -105,9 +108,21 @@ void kube_quota_init(struct kube_quota *quota)
     init_meta(&quota->meta);
 }
 
+static void clear_scope(struct kube_scope *scope)
+{
+    for (size_t i = 0; i < scope->value_count; i++)
+        free(scope->values[i]);
+    free(scope->values);
+    free(scope->name);
+    free(scope->op);
+}
+
 void kube_quota_clear(struct kube_quota *quota)
 {
     clear_meta(&quota->meta);
     kube_pairs_clear(&quota->hard);
+    for (size_t i = 0; i < quota->scope_count; i++)
+        clear_scope(&quota->scopes[i]);
+    free(quota->scopes);
     *quota = (struct kube_quota){0};
 }

@@ -230,8 +230,14 @@ static const struct json_field pod_requests_shape[] = {
     {0},
 };
 
+static const struct json_field pod_limits_shape[] = {
+    {.key = JSON_ANY_KEY, .on_value = take_pod_amount, POD(limits), .accepts_nul = true},
+    {0},
+};
+
 static const struct json_field pod_resources_shape[] = {
     {.key = "requests", .shape = pod_requests_shape},
+    {.key = "limits", .shape = pod_limits_shape},
     {0},
 };
 
@@ -248,6 +254,15 @@ static int take_priority(void *ctx, const struct json_value *value, struct error
     if (json_value_int(value, INT32_MIN, INT32_MAX, &priority, err) < 0)
         return -(int)err->code;
     reading->pod->priority = (int)priority;
+    return 0;
+}
+
+static int take_deadline(void *ctx, const struct json_value *value, struct error *err)
+{
+    struct kube_reading *reading = ctx;
+
+    (void)err;
+    reading->pod->has_deadline = value->type != JSON_NULL_VALUE;
     return 0;
 }
 
@@ -273,6 +288,11 @@ const struct json_field kube_pod_spec_shape[] = {
     {.key = "nodeName", .on_value = take_pod_text, POD(node_name), .accepts_nul = true},
     {.key = "schedulerName", .on_value = take_pod_text, POD(scheduler_name), .accepts_nul = true},
     {.key = "priority", .on_value = take_priority},
+    {.key = "priorityClassName",
+     .on_value = take_pod_text,
+     POD(priority_class),
+     .accepts_nul = true},
+    {.key = "activeDeadlineSeconds", .on_value = take_deadline},
     {.key = "resources", .shape = pod_resources_shape},
     {.key = "overhead", .shape = overhead_shape},
     {.key = "schedulingGates", .shape = gates_shape},

@@ -24,6 +24,7 @@ struct kube_reading {
     bool *truncated;                   /* of it */
     char *kind;                        /* as the document says, or NULL */
     size_t text_bytes;                 /* kept so far, see KUBE_TEXT_MAX_BYTES */
+    struct kube_scope *scope;          /* whose members come now; NULL beyond the maximum */
     struct kube_container *container;  /* whose members come now; NULL beyond the maximum */
     struct container_status *status;   /* the same */
     struct container_status *statuses; /* may come before the containers they are of */

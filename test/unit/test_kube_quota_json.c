@@ -21,7 +21,7 @@ static void assert_quota(const struct kube_object *object)
     assert_string_equal(object->quota.meta.uid, "u");
     assert_string_equal(kube_pairs_get(&object->quota.hard, "limits.nvidia.com/gpumem"), "10k");
     assert_string_equal(kube_pairs_get(&object->quota.hard, "pods"), "5");
-    assert_false(object->quota.is_scoped);
+    assert_int_equal(object->quota.scope_count, 0);
     assert_false(object->quota.truncated);
 }
 
@@ -76,17 +76,31 @@ static void test_quota__events_are_also_bookmarks_and_errors(void **state)
     assert_int_equal(event.status.code, 410);
 }
 
+static void expect_scope(const struct kube_scope *scope, const char *name, const char *op,
+                         const char *value)
+{
+    assert_string_equal(scope->name, name);
+    assert_string_equal(scope->op, op);
+    assert_int_equal(scope->value_count > 0, value != NULL);
+    if (value != NULL)
+        assert_string_equal(scope->values[scope->value_count - 1], value);
+}
+
 static void test_quota__scopes_are_seen_in_both_forms(void **state)
 {
     static const struct {
         const char *spec;
-        bool is_scoped;
+        const char *name, *op, *value; /* of the last scope; NULL: none */
     } cases[] = {
-        {"\"scopes\":[\"BestEffort\"]", true},
-        {"\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\"}]}", true},
-        {"\"scopes\":[]", false},
-        {"\"scopeSelector\":{\"matchExpressions\":[]}", false},
-        {"\"scopes\":null,\"scopeSelector\":null", false},
+        {"\"scopes\":[\"Terminating\",\"BestEffort\"]", "BestEffort", "", NULL},
+        {"\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\"}]}",
+         "PriorityClass", "", NULL},
+        {"\"scopeSelector\":{\"matchExpressions\":[{\"values\":[\"low\",\"high\"],\"operator\":"
+         "\"In\",\"scopeName\":\"PriorityClass\"}]}",
+         "PriorityClass", "In", "high"},
+        {"\"scopes\":[]", NULL, NULL, NULL},
+        {"\"scopeSelector\":{\"matchExpressions\":[]}", NULL, NULL, NULL},
+        {"\"scopes\":null,\"scopeSelector\":null", NULL, NULL, NULL},
     };
 
     (void)state;
@@ -96,7 +110,10 @@ static void test_quota__scopes_are_seen_in_both_forms(void **state)
         struct error err = {0};
 
         assert_ok(kube_json_read_object(KUBE_QUOTA, json, strlen(json), &object, &err), &err);
-        assert_int_equal(object.quota.is_scoped, cases[i].is_scoped);
+        assert_int_equal(object.quota.scope_count > 0, cases[i].name != NULL);
+        if (cases[i].name != NULL)
+            expect_scope(&object.quota.scopes[object.quota.scope_count - 1], cases[i].name,
+                         cases[i].op, cases[i].value);
     }
 }
 

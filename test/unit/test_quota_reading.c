@@ -149,22 +149,34 @@ static void test_dialect_quota__more_than_there_can_be_is_no_limit(void **state)
     assert_int_equal(quota->remark_count, 0);
 }
 
-static void test_dialect_quota__scopes_are_remarked_where_there_is_a_limit(void **state)
+static void test_dialect_quota__scopes_that_are_not_known_are_remarked(void **state)
 {
-    static const char *const scopes[] = {
-        "\"scopes\":[\"NotTerminating\"]",
-        "\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\","
-        "\"operator\":\"In\",\"values\":[\"high\"]}]}"};
+    static const struct {
+        const char *spec;
+        size_t known;
+    } scopes[] = {
+        {"\"scopes\":[\"NotTerminating\"]", 1},
+        {"\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\","
+         "\"operator\":\"In\",\"values\":[\"high\"]}]}",
+         1},
+        {"\"scopes\":[\"CrossNamespacePodAffinity\"]", 0},
+        {"\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\","
+         "\"operator\":\"Gt\",\"values\":[\"high\"]}]}",
+         0},
+    };
     AUTO(table_free) struct class_table table = table_new();
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(scopes); i++) {
-        AUTO_FREE char *spec = xasprintf("\"hard\":{\"limits.a.com/gpumem\":\"1\"},%s", scopes[i]);
+        AUTO_FREE char *spec =
+            xasprintf("\"hard\":{\"limits.a.com/gpumem\":\"1\"},%s", scopes[i].spec);
         AUTO(quota_free_pointer) struct quota *quota = read(&table, spec);
 
         assert_int_equal(quota->limit_count, 1);
-        assert_int_equal(quota->remark_count, 1);
-        assert_contains(quota->remarks[0], "scopes");
+        assert_int_equal(quota->scope_count, scopes[i].known);
+        assert_int_equal(quota->remark_count, 1 - scopes[i].known);
+        if (quota->remark_count > 0)
+            assert_contains(quota->remarks[0], "is not looked at");
     }
 }
 
@@ -176,7 +188,7 @@ int main(void)
         cmocka_unit_test(test_dialect_quota__what_looks_like_a_limit_and_is_none_is_remarked),
         cmocka_unit_test(test_dialect_quota__an_amount_that_cannot_be_read_allows_nothing),
         cmocka_unit_test(test_dialect_quota__more_than_there_can_be_is_no_limit),
-        cmocka_unit_test(test_dialect_quota__scopes_are_remarked_where_there_is_a_limit),
+        cmocka_unit_test(test_dialect_quota__scopes_that_are_not_known_are_remarked),
     };
 
     return cmocka_run_group_tests_name("quota_reading", tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include "topofit/class.h"
 #include "topofit/cluster.h"
+#include "topofit/mem.h"
 
 #define DEVICE_MIB 16384 /* of a small cluster */
 
@@ -206,6 +207,62 @@ static void test_cluster_replace_quotas__what_is_missing_from_a_list_is_gone(voi
     quota_views_free(views, count);
 }
 
+static void put_for_class(struct cluster *cluster, const char *name, uint64_t amount)
+{
+    struct quota *quota = quota_new("default", name, name);
+    struct quota_scope scope = {.kind = SCOPE_PRIORITY_CLASS, .op = SCOPE_IN};
+
+    quota_scope_add_value(&scope, name);
+    quota_steal_scope(quota, &scope);
+    quota_add_limit(quota, &(struct quota_limit){&test_class, QUOTA_MEMORY, amount});
+    cluster_put_quota(cluster, quota);
+}
+
+static struct pod *pod_of_class(const char *name, const char *uid, uint64_t mib, const char *class)
+{
+    struct pod *pod = small_pod(name, uid, mib);
+
+    pod->request.traits.priority_class = xstrdup(class);
+    return pod;
+}
+
+static void test_cluster_reserve__a_quota_with_scopes_counts_those_it_is_for(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(2);
+    AUTO(pod_unref_pointer) struct pod *low = pod_of_class("a", "1", 6000, "low");
+    AUTO(pod_unref_pointer) struct pod *high = pod_of_class("b", "2", 6000, "high");
+    AUTO(pod_unref_pointer) struct pod *more = pod_of_class("c", "3", 5000, "high");
+    AUTO(pod_unref_pointer) struct pod *none = small_pod("d", "4", 5000);
+    uint64_t token = 0, used;
+
+    (void)state;
+    put_for_class(cluster, "low", 7000);
+    put_for_class(cluster, "high", 10000);
+    assert_int_equal(small_reserve(cluster, low, "GPU-0", 6000, &token), 0);
+    assert_int_equal(small_reserve(cluster, high, "GPU-0", 6000, &token), 0);
+    assert_int_equal(ask(cluster, more, &used), QUOTA_EXCEEDED);
+    assert_int_equal(used, 6000);
+    assert_int_equal(small_reserve(cluster, more, "GPU-1", 5000, &token), -ERR_CONFLICT);
+    assert_int_equal(small_reserve(cluster, none, "GPU-1", 5000, &token), 0);
+    cluster_check(cluster);
+}
+
+static void test_cluster__of_quotas_with_other_pods_that_counts_which_leaves_least(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(2);
+    AUTO(pod_unref_pointer) struct pod *other = pod_of_class("a", "1", 9000, "low");
+    AUTO(pod_unref_pointer) struct pod *high = pod_of_class("b", "2", 2000, "high");
+    uint64_t token = 0, used;
+
+    (void)state;
+    put(cluster, "all", "all", QUOTA_MEMORY, 10000);
+    put_for_class(cluster, "high", 3000);
+    assert_int_equal(ask(cluster, high, &used), QUOTA_KEPT);
+    small_reserve(cluster, other, "GPU-0", 9000, &token);
+    assert_int_equal(ask(cluster, high, &used), QUOTA_EXCEEDED); /* 1000 left of all */
+    assert_int_equal(used, 9000);
+}
+
 static void test_cluster_quotas__of_several_objects_the_tightest_is_named(void **state)
 {
     AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
@@ -234,6 +291,8 @@ int main(void)
         cmocka_unit_test(test_cluster_ask_quota__of_divided_devices_only_a_node_can_tell),
         cmocka_unit_test(test_cluster_freed__more_quota_is_a_change_to_wait_for_and_less_is_none),
         cmocka_unit_test(test_cluster_replace_quotas__what_is_missing_from_a_list_is_gone),
+        cmocka_unit_test(test_cluster_reserve__a_quota_with_scopes_counts_those_it_is_for),
+        cmocka_unit_test(test_cluster__of_quotas_with_other_pods_that_counts_which_leaves_least),
         cmocka_unit_test(test_cluster_quotas__of_several_objects_the_tightest_is_named),
     };
 

@@ -9,8 +9,6 @@
 
 #include "topofit/mem.h"
 
-#define FIRST_ENTRIES 8u
-
 struct entry {
     const char *key; /* owned by the map unless it borrows keys */
     void *value;     /* NULL: it was removed */
@@ -25,7 +23,7 @@ struct slot {
 struct map {
     struct hash_key key;
     struct entry *entries; /* [used] in the order of insertion */
-    struct slot *slots;    /* [slot_mask + 1] at most 7/8 in use; NULL without entries */
+    struct slot *slots;    /* [slot_mask + 1] twice as many as entries; NULL without entries */
     uint32_t slot_mask;
     bool borrows_keys;
     size_t count, used, capacity;
@@ -143,14 +141,14 @@ static void close_gaps(struct map *map, uint32_t *places)
     map->used = kept;
 }
 
-/* The slots are made anew, as many as are needed for `capacity` entries. */
+/* The slots are made anew, for `capacity` entries: a power of two, as mem_grow() has it. */
 static void spread(struct map *map, const uint32_t *places)
 {
-    uint32_t count = FIRST_ENTRIES, before = map->slots != NULL ? map->slot_mask + 1 : 0;
+    uint32_t count = (uint32_t)map->capacity * 2,
+             before = map->slots != NULL ? map->slot_mask + 1 : 0;
     struct slot *old = map->slots;
 
-    while (count / 8 * 7 < map->capacity)
-        count *= 2;
+    assert((count & (count - 1)) == 0);
     map->slots = xcalloc(count, sizeof *map->slots);
     map->slot_mask = count - 1;
     for (uint32_t i = 0; i < before; i++) {

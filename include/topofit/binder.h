@@ -56,6 +56,9 @@ struct binder *binder_new(size_t jobs_max, uint64_t seed);
  */
 void binder_free(struct binder *binder);
 
+/* Can these be the names of a pod and a node, and is there a uid? errors ERR_INVALID. */
+int binder_check_names(const struct bind_job *job, struct error *err);
+
 /*
  * Take over a job.
  *

@@ -144,6 +144,9 @@ struct class_table {
     size_t resource_count;
 };
 
+/* Is the number one of the list? An empty one allows all. */
+bool class_numbers_allow(const struct class_numbers *list, uint64_t number);
+
 /* The class of that name, or NULL. Borrowed. */
 const struct device_class *class_find(const struct class_table *classes, const char *name);
 

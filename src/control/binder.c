@@ -169,7 +169,7 @@ void binder_free(struct binder *binder)
 
 /* --- submitting ------------------------------------------------------------------------------ */
 
-static int check_names(const struct bind_job *job, struct error *err)
+int binder_check_names(const struct bind_job *job, struct error *err)
 {
     if (!kube_path_is_name(job->namespace) || !kube_path_is_name(job->name))
         return error_set(err, ERR_INVALID, "not the name of a pod: \"%.80s/%.80s\"", job->namespace,
@@ -209,7 +209,7 @@ int binder_submit(struct binder *binder, struct bind_job *steal_job, uint64_t no
            bind_job_annotation(steal_job, steal_job->record_key) != NULL);
     if (binder->attempt_count - binder->settling_count == binder->jobs_max)
         return error_set(err, ERR_BUSY, "%zu Bindings are in flight already", binder->jobs_max);
-    if (check_names(steal_job, err) < 0)
+    if (binder_check_names(steal_job, err) < 0)
         return error_pass(err);
     attempt.body = buf_with_max(BINDER_BODY_MAX_BYTES);
     kube_json_write_binding(&attempt.body, steal_job);

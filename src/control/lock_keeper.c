@@ -218,16 +218,6 @@ static void on_settled(void *ctx, enum bind_outcome outcome)
         ended.settled(ended.ctx, outcome);
 }
 
-static int check_names(const struct bind_job *job, struct error *err)
-{
-    if (!kube_path_is_name(job->namespace) || !kube_path_is_name(job->name))
-        return error_set(err, ERR_INVALID, "not the name of a pod: \"%.80s/%.80s\"", job->namespace,
-                         job->name);
-    if (!kube_path_is_name(job->node))
-        return error_set(err, ERR_INVALID, "not the name of a node: \"%.80s\"", job->node);
-    return 0;
-}
-
 static void add_turn(struct lane *lane, struct turn *turn)
 {
     struct turn **place = &lane->turns;
@@ -245,7 +235,7 @@ int lock_keeper_submit(struct lock_keeper *keeper, struct bind_job *steal_job, u
     struct turn *turn;
 
     assert(steal_job->lock != NODE_LOCK_NONE && steal_job->done != NULL);
-    if (check_names(steal_job, err) < 0)
+    if (binder_check_names(steal_job, err) < 0)
         return error_pass(err);
     keeper->now_ms = now_ms;
     turn = xcalloc(1, sizeof *turn);

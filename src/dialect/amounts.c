@@ -102,15 +102,6 @@ static uint64_t read_number(struct reading *reading, enum class_amount amount, u
     return 0;
 }
 
-static bool is_listed(const struct class_numbers *list, uint64_t number)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i] == number)
-            return true;
-    }
-    return list->count == 0;
-}
-
 /* "1, 2, 4 or 8", cut to fit. */
 static void write_choice(const struct class_numbers *list, char *out, size_t size)
 {
@@ -131,7 +122,7 @@ static void check_count(struct reading *reading, uint64_t count)
     const struct device_class *class = reading->class;
     char expected[EXPECTED_MAX];
 
-    if (!is_listed(&class->counts_allowed, count)) {
+    if (!class_numbers_allow(&class->counts_allowed, count)) {
         write_choice(&class->counts_allowed, expected, sizeof expected);
         refuse(reading, AMOUNT_COUNT, expected);
     } else if (count > 1 && count % class->count_multiple_of != 0) {
@@ -276,7 +267,7 @@ static uint64_t read_device_mib(struct reading *reading)
     if (mib == 0 || reading->failed || is_amount_ignored(reading))
         return 0;
     mib = share_mib(reading, mib);
-    if (!is_listed(&class->memory_allowed, mib)) {
+    if (!class_numbers_allow(&class->memory_allowed, mib)) {
         size_t length = (size_t)snprintf(expected, sizeof expected, "MiB in all of ");
 
         write_choice(&class->memory_allowed, expected + length, sizeof expected - length);

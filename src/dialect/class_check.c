@@ -117,16 +117,6 @@ static int check_cores(const struct device_class *class, const struct yaml_value
     return 0;
 }
 
-/* An empty list allows everything. */
-static bool is_listed(const struct class_numbers *list, uint64_t number)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i] == number)
-            return true;
-    }
-    return list->count == 0;
-}
-
 static int check_memory(const struct device_class *class, const struct yaml_value *document,
                         struct error *err)
 {
@@ -138,7 +128,7 @@ static int check_memory(const struct device_class *class, const struct yaml_valu
             return refuse(document, "memory.allowedMiB", "goes against memory.roundUpToMiB", err);
     }
     if (class->default_memory_mib > 0 &&
-        !is_listed(&class->memory_allowed, class->default_memory_mib))
+        !class_numbers_allow(&class->memory_allowed, class->default_memory_mib))
         return refuse(document, "defaults.memoryMiB", "is not in memory.allowedMiB", err);
     if (class->memory_allowed.count > 0 && class->templates.count > 0)
         return refuse(document, "memory.allowedMiB", "cannot hold beside memory.templates", err);
@@ -184,7 +174,7 @@ static int check_counts(const struct device_class *class, const struct yaml_valu
     }
     if (class->one_means > 1 && class->one_means % class->count_multiple_of != 0)
         return refuse(document, "count.oneMeans", "goes against count.multipleOf", err);
-    if (!is_listed(&class->counts_allowed, class->default_count))
+    if (!class_numbers_allow(&class->counts_allowed, class->default_count))
         return refuse(document, "defaults.count", "is not in count.allowed", err);
     return 0;
 }

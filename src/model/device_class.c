@@ -8,6 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool class_numbers_allow(const struct class_numbers *list, uint64_t number)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i] == number)
+            return true;
+    }
+    return list->count == 0;
+}
+
 const struct device_class *class_find(const struct class_table *classes, const char *name)
 {
     for (size_t i = 0; i < classes->count; i++) {

@@ -7,6 +7,7 @@
  * each starts where it may, compute slices and `max` are kept; and a single partition goes where
  * the least is lost for large ones, over all devices and places.
  */
+#include "support/builtin_classes.h"
 #include "support/builders.h"
 #include "support/class_nodes.h"
 #include "support/decide_plainly.h"
@@ -18,8 +19,6 @@
 #include <stdlib.h>
 
 #define SEEDS 6000
-
-static struct class_table classes;
 
 /* A partition that is somewhere, by what it is. */
 struct place {
@@ -113,7 +112,7 @@ static struct partition_table *table_at_random(uint64_t *state)
 
     if (which >= ARRAY_LEN(products))
         return which == ARRAY_LEN(products) ? geometry() : scarce_compute();
-    return table_of(class_find(&classes, "nvidia"), products[which]);
+    return table_of(builtin_class("nvidia"), products[which]);
 }
 
 static void take_at_random(struct scene *scene)
@@ -142,7 +141,7 @@ static void take_at_random(struct scene *scene)
 
 static void make_scene(uint64_t seed, unsigned asks, struct scene *out)
 {
-    const struct device_class *class = class_find(&classes, "nvidia");
+    const struct device_class *class = builtin_class("nvidia");
     struct partition_table *table;
 
     *out = (struct scene){.state = seed * 7919};
@@ -373,20 +372,6 @@ static void test_decide_node__a_partition_goes_where_large_ones_lose_least(void 
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    classes_builtin(&classes);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    class_table_clear(&classes);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,5 +380,6 @@ int main(void)
         cmocka_unit_test(test_decide_node__a_partition_goes_where_large_ones_lose_least),
     };
 
-    return cmocka_run_group_tests_name("partitions", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("partitions", tests, builtin_classes_set_up,
+                                       builtin_classes_tear_down);
 }

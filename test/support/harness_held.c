@@ -94,32 +94,33 @@ struct device_use use_of(const struct harness *harness, const char *node, unsign
     return state->use.devices[device];
 }
 
-uint64_t used_mib(const struct harness *harness, const char *node)
+/* Of both amounts, over all devices of a node. */
+static struct device_use sum_use(const struct harness *harness, const char *node)
 {
     AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(harness->cluster);
     const struct node_state *state = snapshot_find(snapshot, node);
-    uint64_t sum = 0;
+    struct device_use sum = {0};
 
     assert_non_null(state);
     for (unsigned i = 0; i < state->use.device_count; i++) {
-        assert_true(state->use.devices[i].memory_mib <= state->node->devices[i].memory_mib);
-        sum += state->use.devices[i].memory_mib;
+        const struct device_use *use = &state->use.devices[i];
+
+        assert_true(use->memory_mib <= state->node->devices[i].memory_mib);
+        assert_true(use->cores <= state->node->devices[i].cores);
+        sum.memory_mib += use->memory_mib;
+        sum.cores += use->cores;
     }
     return sum;
 }
 
+uint64_t used_mib(const struct harness *harness, const char *node)
+{
+    return sum_use(harness, node).memory_mib;
+}
+
 uint64_t used_cores(const struct harness *harness, const char *node)
 {
-    AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(harness->cluster);
-    const struct node_state *state = snapshot_find(snapshot, node);
-    uint64_t sum = 0;
-
-    assert_non_null(state);
-    for (unsigned i = 0; i < state->use.device_count; i++) {
-        assert_true(state->use.devices[i].cores <= state->node->devices[i].cores);
-        sum += state->use.devices[i].cores;
-    }
-    return sum;
+    return sum_use(harness, node).cores;
 }
 
 char *detail_of(const struct harness *harness, const char *pod, const char *node)

@@ -6,7 +6,9 @@
 
 #include <ftw.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 char *scratch_make(void)
 {
@@ -43,4 +45,22 @@ void scratch_put(const char *folder, const char *name, const char *text)
     if (file == NULL || fputs(text, file) < 0 || fclose(file) != 0 || chmod(fresh, 0700) != 0 ||
         rename(fresh, path) != 0)
         fail_msg("cannot write %s", path);
+}
+
+char *scratch_file(const char *text)
+{
+    char *path = xstrdup("/tmp/topofit-test-XXXXXX");
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    return path;
+}
+
+void scratch_file_remove(char **path)
+{
+    if (*path != NULL)
+        unlink(*path);
+    free(*path);
 }

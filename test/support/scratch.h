@@ -15,4 +15,8 @@ char *scratch_path(const char *folder, const char *name);
 /* Write a file, in the place of the one there was, as a new file. */
 void scratch_put(const char *folder, const char *name, const char *text);
 
+/* A file of its own with that text. return its path, to be removed, as by AUTO(). NULL is fine. */
+char *scratch_file(const char *text);
+void scratch_file_remove(char **path);
+
 #endif

@@ -1,38 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "support/scratch.h"
 #include "support/test.h"
 
 #include "topofit/class_files.h"
 
 #include <stdlib.h>
-#include <unistd.h>
-
-/* A file with that text. The caller frees the name; the file is removed by unlink(). */
-static char *write_file(const char *text)
-{
-    char *path = xstrdup("/tmp/topofit-test-XXXXXX");
-    int fd = mkstemp(path);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
-    return path;
-}
 
 /* Read the classes with files of these texts; NULL: none. */
 static int read_with(const char *first, const char *second, struct class_table *out,
                      struct error *err)
 {
-    AUTO_FREE char *a = first != NULL ? write_file(first) : NULL;
-    AUTO_FREE char *b = second != NULL ? write_file(second) : NULL;
+    AUTO(scratch_file_remove) char *a = first != NULL ? scratch_file(first) : NULL;
+    AUTO(scratch_file_remove) char *b = second != NULL ? scratch_file(second) : NULL;
     char *paths[] = {a, b};
     struct config config = {
         .classes_files = {.items = paths, .count = (size_t)(a != NULL) + (size_t)(b != NULL)}};
     int result = class_files_read(&config, out, err);
 
-    if (a != NULL)
-        unlink(a);
-    if (b != NULL)
-        unlink(b);
     return result;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "support/command_run.h"
+#include "support/scratch.h"
 #include "support/test.h"
 
 #include "topofit/buf.h"
@@ -6,93 +8,7 @@
 
 #include <jansson.h>
 
-#include <fcntl.h>
-#include <getopt.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-/* What one run printed, and its exit code. */
-struct run {
-    int code;
-    char *out, *err;
-};
-
-static void run_clear(struct run *run)
-{
-    free(run->out);
-    free(run->err);
-}
-
-/* Send a stream to a new temporary file. return the old one's duplicate. */
-static int redirect(int stream, FILE *file)
-{
-    int before = dup(stream);
-
-    assert_true(before >= 0 && dup2(fileno(file), stream) >= 0);
-    return before;
-}
-
-static void restore(int stream, int before)
-{
-    dup2(before, stream);
-    close(before);
-}
-
-static char *contents(FILE *file)
-{
-    AUTO(buf_clear) struct buf text = buf_with_max(1 << 20);
-    char chunk[4096];
-    size_t got;
-
-    rewind(file);
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
-        buf_add(&text, chunk, got);
-    fclose(file);
-    return buf_steal(&text);
-}
-
-#define ARGUMENTS_MAX 12
-
-/* Run the command line of these words, in this process. */
-static struct run run(const char *words)
-{
-    AUTO_FREE char *copy = xasprintf("topofit %s", words);
-    char *argv[ARGUMENTS_MAX + 1] = {NULL};
-    FILE *out = tmpfile(), *err = tmpfile();
-    char *rest = copy, *word;
-    int argc = 0, old_out, old_err;
-    struct run result;
-
-    while ((word = strsep(&rest, " ")) != NULL) {
-        if (word[0] != '\0' && argc < ARGUMENTS_MAX)
-            argv[argc++] = word;
-    }
-    assert_non_null(out);
-    assert_non_null(err);
-    fflush(NULL);
-    old_out = redirect(STDOUT_FILENO, out);
-    old_err = redirect(STDERR_FILENO, err);
-    optind = 0; /* getopt begins anew */
-    result.code = cli_run(argc, argv);
-    fflush(NULL);
-    restore(STDOUT_FILENO, old_out);
-    restore(STDERR_FILENO, old_err);
-    result.out = contents(out);
-    result.err = contents(err);
-    return result;
-}
-
-/* A file with that text; its name, which the caller frees, the file is removed by unlink(). */
-static char *write_file(const char *text)
-{
-    char *path = xstrdup("/tmp/topofit-test-XXXXXX");
-    int fd = mkstemp(path);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-    return path;
-}
 
 /* --- usage --------------------------------------------------------------------------------------
  */
@@ -103,7 +19,7 @@ static void test_cli_run__tells_its_commands(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        AUTO(run_clear) struct run ran = run(words[i]);
+        AUTO(run_clear) struct run ran = command_run(words[i]);
 
         assert_int_equal(ran.code, EXIT_YES);
         assert_contains(ran.out, "serve");
@@ -121,7 +37,7 @@ static void test_cli_run__every_command_has_help(void **state)
     for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
         AUTO_FREE char *words = xasprintf("%s --help", commands[i]);
         AUTO_FREE char *usage = xasprintf("usage: topofit %s", commands[i]);
-        AUTO(run_clear) struct run ran = run(words);
+        AUTO(run_clear) struct run ran = command_run(words);
 
         assert_int_equal(ran.code, EXIT_YES);
         assert_contains(ran.out, usage);
@@ -164,7 +80,7 @@ static void test_cli_run__wrong_usage_is_two_and_helps(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO(run_clear) struct run ran = run(cases[i].words);
+        AUTO(run_clear) struct run ran = command_run(cases[i].words);
 
         assert_int_equal(ran.code, EXIT_USAGE);
         assert_contains(ran.err, cases[i].complaint);
@@ -175,8 +91,8 @@ static void test_cli_run__wrong_usage_is_two_and_helps(void **state)
 
 static void test_cli_run__version_prints_one_line(void **state)
 {
-    AUTO(run_clear) struct run command = run("version");
-    AUTO(run_clear) struct run option = run("--version");
+    AUTO(run_clear) struct run command = command_run("version");
+    AUTO(run_clear) struct run option = command_run("--version");
 
     (void)state;
     assert_int_equal(command.code, EXIT_YES);
@@ -189,17 +105,15 @@ static void test_cli_run__version_prints_one_line(void **state)
 
 static void test_cli_run__classes_lists_them_and_shows_what_it_reads_again(void **state)
 {
-    AUTO(run_clear) struct run list = run("classes");
-    AUTO(run_clear) struct run all = run("classes -o yaml");
-    AUTO_FREE char *classes_path = write_file(all.out);
+    AUTO(run_clear) struct run list = command_run("classes");
+    AUTO(run_clear) struct run all = command_run("classes -o yaml");
+    AUTO(scratch_file_remove) char *classes_path = scratch_file(all.out);
     AUTO_FREE char *yaml = xasprintf("classes: {files: [%s]}\n", classes_path);
-    AUTO_FREE char *path = write_file(yaml);
+    AUTO(scratch_file_remove) char *path = scratch_file(yaml);
     AUTO_FREE char *words = xasprintf("classes -o yaml --config %s", path);
-    AUTO(run_clear) struct run again = run(words);
+    AUTO(run_clear) struct run again = command_run(words);
 
     (void)state;
-    unlink(path);
-    unlink(classes_path);
     assert_int_equal(list.code, EXIT_YES);
     assert_contains(list.out, "kunlun-vxpu");
     assert_contains(list.out, "kunlunxin.com/vxpu-memory");
@@ -210,27 +124,26 @@ static void test_cli_run__classes_lists_them_and_shows_what_it_reads_again(void 
 /* Whatever takes a configuration reads the class files that it names. */
 static void test_cli_run__a_bad_class_file_is_bad_input(void **state)
 {
-    AUTO_FREE char *classes_path = write_file("name: nvidia\nmemory:\n  unit: 1\n");
+    AUTO(scratch_file_remove)
+    char *classes_path = scratch_file("name: nvidia\nmemory:\n  unit: 1\n");
     AUTO_FREE char *yaml = xasprintf("classes: {files: [%s]}\n", classes_path);
-    AUTO_FREE char *path = write_file(yaml);
+    AUTO(scratch_file_remove) char *path = scratch_file(yaml);
     static const char *const commands[] = {"check-config", "classes --config"};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
         AUTO_FREE char *words = xasprintf("%s %s", commands[i], path);
-        AUTO(run_clear) struct run ran = run(words);
+        AUTO(run_clear) struct run ran = command_run(words);
 
         assert_int_equal(ran.code, EXIT_BAD_INPUT);
         assert_contains(ran.err, classes_path);
         assert_contains(ran.err, "line 3, column 3: unknown key \"unit\"");
     }
-    unlink(path);
-    unlink(classes_path);
 }
 
 static void test_cli_run__a_class_that_is_not_there_is_bad_input(void **state)
 {
-    AUTO(run_clear) struct run ran = run("classes nvidia abacus");
+    AUTO(run_clear) struct run ran = command_run("classes nvidia abacus");
 
     (void)state;
     assert_int_equal(ran.code, EXIT_BAD_INPUT);
@@ -240,15 +153,14 @@ static void test_cli_run__a_class_that_is_not_there_is_bad_input(void **state)
 
 static void test_cli_run__check_config_prints_what_it_accepts_again(void **state)
 {
-    AUTO(run_clear) struct run defaults = run("check-config");
-    AUTO_FREE char *path = write_file(defaults.out);
+    AUTO(run_clear) struct run defaults = command_run("check-config");
+    AUTO(scratch_file_remove) char *path = scratch_file(defaults.out);
     AUTO_FREE char *words = xasprintf("check-config %s", path);
     AUTO_FREE char *quiet_words = xasprintf("check-config -q %s", path);
-    AUTO(run_clear) struct run again = run(words);
-    AUTO(run_clear) struct run quiet = run(quiet_words);
+    AUTO(run_clear) struct run again = command_run(words);
+    AUTO(run_clear) struct run quiet = command_run(quiet_words);
 
     (void)state;
-    unlink(path);
     assert_int_equal(again.code, EXIT_YES);
     assert_string_equal(again.out, defaults.out);
     assert_int_equal(quiet.code, EXIT_YES);
@@ -257,12 +169,11 @@ static void test_cli_run__check_config_prints_what_it_accepts_again(void **state
 
 static void test_cli_run__check_config_names_file_line_and_key(void **state)
 {
-    AUTO_FREE char *path = write_file("extender:\n  lisen: x\n");
+    AUTO(scratch_file_remove) char *path = scratch_file("extender:\n  lisen: x\n");
     AUTO_FREE char *words = xasprintf("check-config %s", path);
-    AUTO(run_clear) struct run ran = run(words);
+    AUTO(run_clear) struct run ran = command_run(words);
 
     (void)state;
-    unlink(path);
     assert_int_equal(ran.code, EXIT_BAD_INPUT);
     assert_contains(ran.err, path);
     assert_contains(ran.err, "line 2, column 3: unknown key extender.lisen");
@@ -277,7 +188,7 @@ static void test_cli_run__a_file_that_is_not_there_is_named_once(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        AUTO(run_clear) struct run ran = run(words[i]);
+        AUTO(run_clear) struct run ran = command_run(words[i]);
         const char *named = strstr(ran.err, "/nowhere/x.yaml");
 
         assert_int_not_equal(ran.code, EXIT_YES);
@@ -301,7 +212,7 @@ static void test_cli_run__reference_lists_names_one_a_line(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        AUTO(run_clear) struct run ran = run(cases[i].words);
+        AUTO(run_clear) struct run ran = command_run(cases[i].words);
 
         assert_int_equal(ran.code, EXIT_YES);
         assert_contains(ran.out, cases[i].line);
@@ -310,8 +221,8 @@ static void test_cli_run__reference_lists_names_one_a_line(void **state)
 
 static void test_cli_run__completion_knows_commands_and_options(void **state)
 {
-    AUTO(run_clear) struct run bash = run("completion bash");
-    AUTO(run_clear) struct run zsh = run("completion zsh");
+    AUTO(run_clear) struct run bash = command_run("completion bash");
+    AUTO(run_clear) struct run zsh = command_run("completion zsh");
 
     (void)state;
     assert_int_equal(bash.code, EXIT_YES);
@@ -337,14 +248,12 @@ static const char dump[] = "apiVersion: v1\n"
 
 static struct run explain(const char *pod, const char *cluster, const char *more)
 {
-    AUTO_FREE char *pod_path = write_file(pod);
-    AUTO_FREE char *cluster_path = write_file(cluster);
+    AUTO(scratch_file_remove) char *pod_path = scratch_file(pod);
+    AUTO(scratch_file_remove) char *cluster_path = scratch_file(cluster);
     AUTO_FREE char *words =
         xasprintf("explain -f %s --cluster %s %s", pod_path, cluster_path, more);
-    struct run ran = run(words);
+    struct run ran = command_run(words);
 
-    unlink(pod_path);
-    unlink(cluster_path);
     return ran;
 }
 
@@ -396,12 +305,12 @@ static void test_cli_run__explain_takes_a_policy_over_the_configured_one(void **
 
 static void test_cli_run__explain_reads_the_mix_that_is_given(void **state)
 {
-    AUTO_FREE char *config = write_file("packing: {workloadFile: /nowhere/jobs.csv}\n");
+    AUTO(scratch_file_remove)
+    char *config = scratch_file("packing: {workloadFile: /nowhere/jobs.csv}\n");
     AUTO_FREE char *option = xasprintf("--config %s", config);
     AUTO(run_clear) struct run ran = explain(POD("1"), dump, option);
 
     (void)state;
-    unlink(config);
     assert_int_equal(ran.code, EXIT_BAD_INPUT);
     assert_contains(ran.err, "packing.workloadFile: /nowhere/jobs.csv");
 }

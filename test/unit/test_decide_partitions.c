@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decide on divided devices: which profile, which place, which device. */
+#include "support/builtin_classes.h"
 #include "support/builders.h"
 #include "support/class_nodes.h"
 #include "support/decide_plainly.h"
@@ -7,13 +8,11 @@
 
 #include "topofit/class.h"
 
-static struct class_table classes;
-
 #define A100 "NVIDIA A100-SXM4-40GB"
 
 static struct node *node_a100(unsigned n)
 {
-    const struct device_class *class = class_find(&classes, "nvidia");
+    const struct device_class *class = builtin_class("nvidia");
     struct node *node = node_of_class(class, n, 40960, 7);
 
     node_divide(node, table_of(class, A100));
@@ -309,7 +308,7 @@ static struct node *node_geometry(unsigned n)
         {.name = "7g.40gb", .memory_mib = 40960, .width = 1, .starts = 0x2000, .group = 4},
     };
     const char *fault = NULL;
-    struct node *node = node_of_class(class_find(&classes, "nvidia"), n, 40960, 7);
+    struct node *node = node_of_class(builtin_class("nvidia"), n, 40960, 7);
 
     node_divide(node, partition_table_of_profiles(profiles, ARRAY_LEN(profiles), &fault));
     return node;
@@ -349,20 +348,6 @@ static void test_decide_node__a_way_in_use_is_filled_before_another_is_begun(voi
     assert_int_equal(plan.sets[0], mask_from("0"));
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    classes_builtin(&classes);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    class_table_clear(&classes);
-    return 0;
-}
-
 /* Containers that run one after the other may all have one place: so many ways to share it. */
 static void test_decide_node__places_many_containers_that_never_run_together_at_once(void **state)
 {
@@ -400,7 +385,7 @@ static void test_decide_node__a_list_without_the_whole_device_limits_no_compute(
          .starts = 0x11},
     };
     AUTO(node_unref_pointer)
-    struct node *node = node_of_class(class_find(&classes, "nvidia"), 1, 40960, 7);
+    struct node *node = node_of_class(builtin_class("nvidia"), 1, 40960, 7);
     struct node_use use;
     struct plan plan;
     const char *fault = NULL;
@@ -433,5 +418,6 @@ int main(void)
         cmocka_unit_test(test_decide_node__a_way_in_use_is_filled_before_another_is_begun),
     };
 
-    return cmocka_run_group_tests_name("decide_partitions", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("decide_partitions", tests, builtin_classes_set_up,
+                                       builtin_classes_tear_down);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decide under the rules of the built-in classes: sets, service classes, slices, handles. */
+#include "support/builtin_classes.h"
 #include "support/builders.h"
 #include "support/class_nodes.h"
 #include "support/decide_plainly.h"
@@ -8,11 +9,9 @@
 #include "topofit/class.h"
 #include "topofit/set_rule.h"
 
-static struct class_table classes;
-
 static const struct device_class *class_of(const char *name)
 {
-    const struct device_class *class = class_find(&classes, name);
+    const struct device_class *class = builtin_class(name);
 
     assert_non_null(class);
     return class;
@@ -510,20 +509,6 @@ static void test_plan_allocation__tells_the_service_where_it_matters(void **stat
     assert_int_equal(record.containers[0].devices[0].application, APPLICATION_ONLINE);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    classes_builtin(&classes);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    class_table_clear(&classes);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,5 +533,6 @@ int main(void)
         cmocka_unit_test(test_plan_allocation__tells_the_service_where_it_matters),
     };
 
-    return cmocka_run_group_tests_name("decide_sets", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("decide_sets", tests, builtin_classes_set_up,
+                                       builtin_classes_tear_down);
 }

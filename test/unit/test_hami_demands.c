@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Demands in HAMi's annotations, read by all dialects with the classes that are built in. */
+#include "support/builtin_classes.h"
 #include "support/kube_words.h"
 #include "support/test.h"
 
@@ -10,22 +11,6 @@
 
 #define NVIDIA "nvidia.com/gpu=1 nvidia.com/gpumem=1000"
 #define DCU "hygon.com/dcunum=1 hygon.com/dcumem=1000"
-
-static struct class_table classes;
-
-static int read_classes(void **state)
-{
-    (void)state;
-    classes_builtin(&classes);
-    return 0;
-}
-
-static int clear_classes(void **state)
-{
-    (void)state;
-    class_table_clear(&classes);
-    return 0;
-}
 
 /* The request of a pod with such amounts and one or two annotations. */
 static struct request ask_with(const char *amounts, const char *key, const char *value,
@@ -39,7 +24,7 @@ static struct request ask_with(const char *amounts, const char *key, const char 
     kube_pod_annotate(&pod, key, value);
     if (key2 != NULL)
         kube_pod_annotate(&pod, key2, value2);
-    dialect_request(&pod, &classes, &request);
+    dialect_request(&pod, builtin_classes(), &request);
     return request;
 }
 
@@ -123,9 +108,9 @@ static void test_hami_read_demands__a_list_is_of_its_vendor_where_several_are_as
     struct request request =
         ask_with(NVIDIA " " DCU, "nvidia.com/use-gpuuuid", "GPU-1", NULL, NULL);
     const struct class_selection *of_nvidia =
-        class_selections_find(&request.selections, class_find(&classes, "nvidia"));
+        class_selections_find(&request.selections, builtin_class("nvidia"));
     const struct class_selection *of_dcu =
-        class_selections_find(&request.selections, class_find(&classes, "hygon-dcu"));
+        class_selections_find(&request.selections, builtin_class("hygon-dcu"));
 
     (void)state;
     assert_int_equal(request.use_devices.count, 0);
@@ -274,5 +259,6 @@ int main(void)
         cmocka_unit_test(test_hami_read_demands__numa_bind_leaves_what_is_demanded_already),
     };
 
-    return cmocka_run_group_tests_name("hami_demands", tests, read_classes, clear_classes);
+    return cmocka_run_group_tests_name("hami_demands", tests, builtin_classes_set_up,
+                                       builtin_classes_tear_down);
 }

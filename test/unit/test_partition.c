@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "support/builtin_classes.h"
 #include "support/class_nodes.h"
 #include "support/test.h"
 
 #include "topofit/class.h"
 #include "topofit/partition.h"
 
-static struct class_table classes;
-
 static struct partition_table *table_for(const char *product)
 {
-    return table_of(class_find(&classes, "nvidia"), product);
+    return table_of(builtin_class("nvidia"), product);
 }
 
 static unsigned profile_of(const struct partition_table *table, const char *name)
@@ -193,20 +192,6 @@ static void test_partition_table_add__refuses_what_no_device_could_have(void **s
     assert_int_equal(table->count, 1);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    classes_builtin(&classes);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    class_table_clear(&classes);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,5 +204,6 @@ int main(void)
         cmocka_unit_test(test_partition_table_add__refuses_what_no_device_could_have),
     };
 
-    return cmocka_run_group_tests_name("partition", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("partition", tests, builtin_classes_set_up,
+                                       builtin_classes_tear_down);
 }

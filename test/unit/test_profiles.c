@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Partitions that containers ask for by name, and the demands of pods beside them. */
+#include "support/builtin_classes.h"
 #include "support/kube_words.h"
 #include "support/test.h"
 
 #include "topofit/class.h"
 #include "topofit/dialect.h"
-
-static struct class_table classes;
 
 static struct request read_pod(const char *amounts, const char *key, const char *value)
 {
@@ -17,7 +16,7 @@ static struct request read_pod(const char *amounts, const char *key, const char 
     kube_pod_ask(&pod, CONTAINER_APP, amounts);
     if (key != NULL)
         kube_pod_annotate(&pod, key, value);
-    dialect_request(&pod, &classes, &request);
+    dialect_request(&pod, builtin_classes(), &request);
     return request;
 }
 
@@ -89,20 +88,6 @@ static void test_demands__service_and_application_classes(void **state)
     assert_contains(wrong.problem, "expected best-effort, fixed-share or burst-share");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    classes_builtin(&classes);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    class_table_clear(&classes);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,5 +97,6 @@ int main(void)
         cmocka_unit_test(test_demands__service_and_application_classes),
     };
 
-    return cmocka_run_group_tests_name("profiles", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("profiles", tests, builtin_classes_set_up,
+                                       builtin_classes_tear_down);
 }

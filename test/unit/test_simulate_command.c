@@ -1,77 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topofit simulate as a person uses it: what it prints, what it says of bad input, how it ends. */
+#include "support/command_run.h"
 #include "support/scratch.h"
 #include "support/test.h"
 
 #include "topofit/buf.h"
 #include "topofit/cli.h"
 
-#include <fcntl.h>
-#include <getopt.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-/* What one run printed, and its exit code. */
-struct run {
-    int code;
-    char *out, *err;
-};
-
-static void run_clear(struct run *run)
-{
-    free(run->out);
-    free(run->err);
-}
-
-static int redirect(int stream, FILE *file)
-{
-    int before = dup(stream);
-
-    assert_true(before >= 0 && dup2(fileno(file), stream) >= 0);
-    return before;
-}
-
-static char *contents(FILE *file, int stream, int before)
-{
-    AUTO(buf_clear) struct buf text = buf_with_max(1 << 20);
-    char chunk[4096];
-    size_t got;
-
-    dup2(before, stream);
-    close(before);
-    rewind(file);
-    while ((got = fread(chunk, 1, sizeof chunk, file)) > 0)
-        buf_add(&text, chunk, got);
-    fclose(file);
-    return buf_steal(&text);
-}
-
-#define ARGUMENTS_MAX 12
-
-/* Run `topofit simulate` with these words, in this process. */
+/* Run `topofit simulate` with these words. */
 static struct run run(const char *words)
 {
-    AUTO_FREE char *copy = xasprintf("topofit simulate %s", words);
-    char *argv[ARGUMENTS_MAX + 1] = {NULL};
-    FILE *out = tmpfile(), *err = tmpfile();
-    char *rest = copy, *word;
-    int argc = 0, old_out, old_err;
-    struct run result;
+    AUTO_FREE char *all = xasprintf("simulate %s", words);
 
-    while ((word = strsep(&rest, " ")) != NULL) {
-        if (word[0] != '\0' && argc < ARGUMENTS_MAX)
-            argv[argc++] = word;
-    }
-    assert_true(out != NULL && err != NULL);
-    fflush(NULL);
-    old_out = redirect(STDOUT_FILENO, out);
-    old_err = redirect(STDERR_FILENO, err);
-    optind = 0; /* getopt begins anew */
-    result.code = cli_run(argc, argv);
-    fflush(NULL);
-    result.out = contents(out, STDOUT_FILENO, old_out);
-    result.err = contents(err, STDERR_FILENO, old_err);
-    return result;
+    return command_run(all);
 }
 
 /* A folder with jobs.csv and nodes.csv. */
@@ -260,19 +203,12 @@ static void test_simulate__completion_knows_its_words(void **state)
 {
     static const char *const words[] = {"--no-departures", "pack spread topology-first",
                                         "topofit first-fit best-effort", "text json csv"};
-    FILE *out = tmpfile();
-    int before = redirect(STDOUT_FILENO, out);
-    char *argv[] = {(char[]){"topofit"}, (char[]){"completion"}, (char[]){"bash"}, NULL};
-    AUTO_FREE char *text = NULL;
-    int code;
+    AUTO(run_clear) struct run ran = command_run("completion bash");
 
     (void)state;
-    code = cli_run(3, argv);
-    fflush(NULL);
-    text = contents(out, STDOUT_FILENO, before);
-    assert_int_equal(code, EXIT_YES);
+    assert_int_equal(ran.code, EXIT_YES);
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        assert_contains(text, words[i]);
+        assert_contains(ran.out, words[i]);
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "topofit/node_lock.h"
+#include "topofit/device_class.h"
 
 /* How a Binding ended. */
 enum bind_outcome {

@@ -48,6 +48,14 @@ struct class_templates {
     size_t count;
 };
 
+/* Which lock on a node its agent wants held from the Binding until it has served the pod. */
+enum node_lock {
+    NODE_LOCK_NONE = 0, /* none */
+    NODE_LOCK_NAMED,    /* one that names the pod */
+    NODE_LOCK_BARE,     /* one that names nobody */
+};
+#define NODE_LOCK_KINDS (NODE_LOCK_BARE + 1)
+
 /* How its devices are given out (set_rule.h). The first whose condition a node meets counts. */
 struct set_rule;
 struct set_rules {
@@ -104,6 +112,8 @@ struct device_class {
 
     char *free_annotation; /* a pod with this annotation and value is cut in any size: */
     char *free_value;      /* no templates. NULL: there is no such mode */
+
+    enum node_lock lock;
 
     struct hami_class hami;
     struct class_divisions hami_geometries; /* of devices that do not list their own partitions */

@@ -28,19 +28,6 @@ enum hami_form {
         HAMI_FORM_COUNT
 };
 
-/* Which lock on the node its plugin wants held from the Binding until it has allocated. */
-#define HAMI_LOCKS(X) \
-    X(NONE, "none") \
-    X(NODE, "node")   /* hami.io/mutex.lock */ \
-    X(DSMLU, "dsmlu") /* cambricon.com/dsmlu.lock */
-
-enum hami_lock {
-#define X(id, word) HAMI_LOCK_##id,
-    HAMI_LOCKS(X)
-#undef X
-        HAMI_LOCK_COUNT
-};
-
 /* What else a plugin reads of a pod. `ids` and `indexes` are comma lists over all containers. */
 #define HAMI_VALUES(X) \
     X(NONE, "none") /* nothing: takes an extra key of a class away */ \
@@ -106,7 +93,6 @@ struct hami_class {
     char *to_allocate_key; /* NULL: the plugin reads only the extra keys */
     char *allocated_key;   /* what a pod has; NULL only without a word */
     bool writes_product;   /* records call devices by their product instead of `word` */
-    enum hami_lock lock;
     struct hami_keys use_types, avoid_types, use_ids, avoid_ids;
     char *numa_bind_key;
     char *mode_key;
@@ -117,7 +103,6 @@ struct hami_class {
 
 /* The words of class files. Static storage. */
 const char *hami_form_name(enum hami_form form);
-const char *hami_lock_name(enum hami_lock lock);
 const char *hami_value_name(enum hami_value value);
 
 #endif

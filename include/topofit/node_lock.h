@@ -4,7 +4,7 @@
  *
  * HAMi's plugins are told by the kubelet how many devices to hand out, and for whom only by an
  * annotation of their node: it is written before the Binding, and the plugin takes it away when it
- * is done. Here is how it is spelled. Plain data. docs/concepts/node-lock.md
+ * is done. Here is how each kind (enum node_lock) is spelled. No state. docs/concepts/node-lock.md
  */
 #ifndef TOPOFIT_NODE_LOCK_H
 #define TOPOFIT_NODE_LOCK_H
@@ -12,12 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum node_lock {
-    NODE_LOCK_NONE = 0, /* the node's agents need none */
-    NODE_LOCK_HAMI,     /* hami.io/mutex.lock = time,namespace,pod */
-    NODE_LOCK_DSMLU,    /* cambricon.com/dsmlu.lock = time; it names nobody */
-};
-#define NODE_LOCK_KINDS (NODE_LOCK_DSMLU + 1)
+#include "topofit/device_class.h"
 
 /* Where a pod says how far its node's plugin is, and since when. */
 #define BIND_PHASE_KEY "hami.io/bind-phase"

@@ -12,6 +12,7 @@
 #include "topofit/backoff.h"
 #include "topofit/buf.h"
 #include "topofit/lock_keeper.h"
+#include "topofit/node_lock.h"
 #include "version_book.h"
 
 struct lane;

@@ -96,7 +96,7 @@ static uint64_t aged_ms(const struct lock_keeper *keeper, enum node_lock kind,
 {
     uint64_t timeout_ms = keeper->options.timeout_ms;
 
-    return shown->seen_ms + (kind == NODE_LOCK_DSMLU ? least(timeout_ms, DSMLU_MS) : timeout_ms);
+    return shown->seen_ms + (kind == NODE_LOCK_BARE ? least(timeout_ms, DSMLU_MS) : timeout_ms);
 }
 
 static uint64_t idle_ms(const struct shown_lock *shown)
@@ -411,7 +411,7 @@ static bool has_to_release(const struct lane *lane)
  */
 static bool is_of_use(const struct lock_keeper *keeper, const struct lane *lane)
 {
-    return has_to_release(lane) && lane->waste.kind == NODE_LOCK_HAMI &&
+    return has_to_release(lane) && lane->waste.kind == NODE_LOCK_NAMED &&
            lock_judge_watched(keeper, lane, lane->waste.text).holder == HOLDER_ALLOCATING;
 }
 

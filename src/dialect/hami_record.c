@@ -385,7 +385,7 @@ void hami_write_record(const struct dialect_placement *placement, struct kube_pa
         }
     }
     for (size_t i = 0; i < count; i++)
-        is_locked = is_locked || seen[i]->hami.lock != HAMI_LOCK_NONE;
+        is_locked = is_locked || seen[i]->lock != NODE_LOCK_NONE;
     if (count > 0)
         write_common(placement, is_locked, annotations);
     for (size_t i = 0; i < count; i++)

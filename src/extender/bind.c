@@ -164,10 +164,6 @@ static int write_record(struct binding *binding, const struct allocation *alloca
 /* The lock of the class first asked for, on nodes whose plugins want one. */
 static enum node_lock lock_for(const struct binding *binding)
 {
-    static const enum node_lock locks[HAMI_LOCK_COUNT] = {
-        [HAMI_LOCK_NODE] = NODE_LOCK_HAMI,
-        [HAMI_LOCK_DSMLU] = NODE_LOCK_DSMLU,
-    };
     AUTO(snapshot_unref_pointer)
     struct snapshot *snapshot = cluster_snapshot(binding->extender.cluster);
     const struct node_state *state = snapshot_find(snapshot, binding->args.node);
@@ -177,7 +173,7 @@ static enum node_lock lock_for(const struct binding *binding)
     if (state == NULL || !state->node->wants_lock)
         return NODE_LOCK_NONE;
     for (size_t i = 0; i < request->ask_count && lock == NODE_LOCK_NONE; i++)
-        lock = locks[request->asks[i].class->hami.lock];
+        lock = request->asks[i].class->lock;
     return lock;
 }
 

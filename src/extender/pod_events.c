@@ -3,6 +3,7 @@
 #include "pod_events.h"
 
 #include "topofit/event_json.h"
+#include "topofit/hami_reason.h"
 #include "topofit/mem.h"
 
 #include <string.h>
@@ -85,7 +86,7 @@ static void tell_reasons(const struct extender *extender, const struct decision 
 
 static bool same_word(enum reason reason, const char *word)
 {
-    return strcmp(reason_hami_word(reason), word) == 0;
+    return strcmp(hami_reason_word(reason), word) == 0;
 }
 
 /* Was the word there already, for an earlier reason? Several reasons of ours are one of HAMi's. */
@@ -93,7 +94,7 @@ static bool is_repeated(unsigned reason, const unsigned by_reason[REASON_COUNT])
 {
     for (unsigned r = 0; r < reason; r++) {
         if (by_reason[r] > 0 && r != REASON_OK &&
-            same_word((enum reason)r, reason_hami_word((enum reason)reason)))
+            same_word((enum reason)r, hami_reason_word((enum reason)reason)))
             return true;
     }
     return false;
@@ -123,7 +124,7 @@ static void tell_reasons_as_hami(const struct extender *extender, const struct d
 
     buf_addf(&note, "no available node, %u nodes do not meet", decision->considered);
     for (unsigned r = 0; r < REASON_COUNT; r++) {
-        const char *word = reason_hami_word((enum reason)r);
+        const char *word = hami_reason_word((enum reason)r);
         size_t nodes = 0;
 
         if (by_reason[r] == 0 || r == REASON_OK || is_repeated(r, by_reason))

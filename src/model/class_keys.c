@@ -45,11 +45,8 @@ static const struct class_word hami_form_words[] = {
 #undef X
         {NULL, 0}};
 
-static const struct class_word hami_lock_words[] = {
-#define X(id, word) {word, HAMI_LOCK_##id},
-    HAMI_LOCKS(X)
-#undef X
-        {NULL, 0}};
+static const struct class_word lock_words[] = {
+    {"none", NODE_LOCK_NONE}, {"node", NODE_LOCK_NAMED}, {"dsmlu", NODE_LOCK_BARE}, {NULL, 0}};
 
 static const struct class_word hami_value_words[] = {
 #define X(id, word) {word, HAMI_VALUE_##id},
@@ -153,7 +150,7 @@ static const struct class_key keys[] = {
      .purpose = "annotation of the pod that goes on telling what it has"},
     {"hami.writesProduct", CLASS_YES_NO, AT(hami.writes_product),
      .purpose = "records call devices by their product instead of the word"},
-    {"hami.lock", CLASS_WORD, AT(hami.lock), .fallback = "none", .words = hami_lock_words,
+    {"hami.lock", CLASS_WORD, AT(lock), .fallback = "none", .words = lock_words,
      .purpose = "lock on the node that is held until its plugin has allocated"},
     {"hami.useTypes", CLASS_TEXTS, AT(hami.use_types),
      .purpose = "annotations of the pod that list products it wants"},

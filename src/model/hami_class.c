@@ -13,17 +13,6 @@ const char *hami_form_name(enum hami_form form)
     return names[form];
 }
 
-const char *hami_lock_name(enum hami_lock lock)
-{
-    static const char *const names[HAMI_LOCK_COUNT] = {
-#define X(id, word) word,
-        HAMI_LOCKS(X)
-#undef X
-    };
-
-    return names[lock];
-}
-
 const char *hami_value_name(enum hami_value value)
 {
     static const char *const names[HAMI_VALUE_COUNT] = {

@@ -5,10 +5,9 @@
 static const struct {
     const char *name;
     const char *text;
-    const char *word;
     bool curable;
 } rows[] = {
-#define X(id, name, curable, text, word) [REASON_##id] = {name, text, word, curable},
+#define X(id, name, curable, text) [REASON_##id] = {name, text, curable},
     REASONS(X)
 #undef X
 };
@@ -26,9 +25,4 @@ const char *reason_text(enum reason reason)
 bool reason_is_curable(enum reason reason)
 {
     return rows[reason].curable;
-}
-
-const char *reason_hami_word(enum reason reason)
-{
-    return rows[reason].word;
 }

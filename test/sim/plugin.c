@@ -88,7 +88,7 @@ static const struct api_object *find_pod(const struct plugins *plugins, const ch
 
 static const char *lock_of(const struct api_object *node)
 {
-    return api_object_annotation(node, node_lock_key(NODE_LOCK_HAMI));
+    return api_object_annotation(node, node_lock_key(NODE_LOCK_NAMED));
 }
 
 /* As the plugin looks at it: by its end. */
@@ -109,7 +109,7 @@ static bool has_phase(const struct api_object *pod, const char *phase)
 
 static void set_lock(struct plugins *plugins, const char *node, const char *lock)
 {
-    api_model_annotate(plugins->world->api, API_NODE, "", node, node_lock_key(NODE_LOCK_HAMI),
+    api_model_annotate(plugins->world->api, API_NODE, "", node, node_lock_key(NODE_LOCK_NAMED),
                        lock);
 }
 

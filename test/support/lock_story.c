@@ -151,7 +151,7 @@ struct job_end *want_bind_with(struct lock_story *story, const char *pod, const 
 
 struct job_end *want_bind(struct lock_story *story, const char *pod, const char *node)
 {
-    return want_bind_with(story, pod, node, NODE_LOCK_HAMI);
+    return want_bind_with(story, pod, node, NODE_LOCK_NAMED);
 }
 
 /* --- requests -------------------------------------------------------------------------------- */

@@ -60,8 +60,8 @@ static void test_bind__asks_for_the_lock_that_the_nodes_device_plugin_needs(void
         enum node_lock lock;
     } cases[] = {
         {NULL, "gpu 1, mem 1000", NODE_LOCK_NONE},
-        {"hami", "gpu 1, mem 1000", NODE_LOCK_HAMI},
-        {"HAMi", "gpu 2", NODE_LOCK_HAMI},
+        {"hami", "gpu 1, mem 1000", NODE_LOCK_NAMED},
+        {"HAMi", "gpu 2", NODE_LOCK_NAMED},
         {"hami", "", NODE_LOCK_NONE},         /* no device, so no plugin is asked */
         {"another", "gpu 1", NODE_LOCK_NONE}, /* told as a problem of the node */
     };
@@ -90,7 +90,7 @@ static void test_bind__asked_again_after_a_lost_answer_locks_the_node_again(void
     end_job(harness, BIND_UNCLEAR, "lost");
     ask_bind(harness, "p", "n1");
     assert_int_equal(harness->submitted, 2);
-    assert_int_equal(harness->job->lock, NODE_LOCK_HAMI);
+    assert_int_equal(harness->job->lock, NODE_LOCK_NAMED);
 }
 
 static void test_bind__the_deadline_is_now_and_the_configured_time(void **state)

@@ -294,7 +294,7 @@ static void test_bind__with_a_lock_is_sent_when_the_node_is_locked(void **state)
     AUTO(story_free) struct story *story = story_with_node();
 
     (void)state;
-    assert_int_equal(submit_with(story, NODE_LOCK_HAMI), 0);
+    assert_int_equal(submit_with(story, NODE_LOCK_NAMED), 0);
     assert_false(is_sent(story, "POST", BINDING_PATH));
     answer(story, "PATCH", "/api/v1/nodes/n1", 200, LOCKED_N1);
     assert_true(is_sent(story, "POST", BINDING_PATH));
@@ -309,10 +309,10 @@ static void test_bind__counts_those_that_wait_for_a_lock(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        assert_int_equal(submit_with(story, NODE_LOCK_HAMI), 0);
+        assert_int_equal(submit_with(story, NODE_LOCK_NAMED), 0);
     assert_int_equal(submit(story), 0);
     assert_int_equal(submit(story), -ERR_BUSY);
-    assert_int_equal(submit_with(story, NODE_LOCK_HAMI), -ERR_BUSY);
+    assert_int_equal(submit_with(story, NODE_LOCK_NAMED), -ERR_BUSY);
     controller_read_status(story->controller, story->now_ms, &status);
     assert_int_equal(status.binds_in_flight, 4);
     assert_int_equal(status.locks_waiting, 3);
@@ -323,7 +323,7 @@ static void test_stop__waits_until_a_lock_written_in_vain_is_gone(void **state)
     AUTO(story_free) struct story *story = story_with_node();
 
     (void)state;
-    submit_with(story, NODE_LOCK_HAMI);
+    submit_with(story, NODE_LOCK_NAMED);
     controller_stop(story->controller);
     drive(story);
     assert_int_equal(story->outcome, BIND_FAILED);

@@ -151,7 +151,7 @@ static void test_dsmlu__has_its_own_key_and_names_nobody(void **state)
 
     (void)state;
     show_node(story, "n1", 100, NULL);
-    want_bind_with(story, "p1", "n1", NODE_LOCK_DSMLU);
+    want_bind_with(story, "p1", "n1", NODE_LOCK_BARE);
     expect_sent(story, "PATCH", "n1");
     assert_contains(story->sent.body, "{\"cambricon.com/dsmlu.lock\":\"2025-08-06T05:51:42Z\"}");
 }
@@ -219,7 +219,7 @@ static void test_submit__refuses_what_cannot_be_a_pod_or_a_node(void **state)
         struct bind_job *job = bind_job_new(cases[i].namespace, cases[i].name, "u", cases[i].node);
         struct error err = {0};
 
-        job->lock = NODE_LOCK_HAMI;
+        job->lock = NODE_LOCK_NAMED;
         job->done = never;
         assert_int_equal(lock_keeper_submit(story->keeper, job, T0, &err), -ERR_INVALID);
         bind_job_free(job);

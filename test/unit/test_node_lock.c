@@ -10,9 +10,9 @@ static void test_write__is_the_text_that_the_device_plugin_takes_apart(void **st
     char text[NODE_LOCK_TEXT_BYTES];
 
     (void)state;
-    node_lock_write(NODE_LOCK_HAMI, EPOCH_MS, "default", "gpu-workload-short", text);
+    node_lock_write(NODE_LOCK_NAMED, EPOCH_MS, "default", "gpu-workload-short", text);
     assert_string_equal(text, "2025-08-06T05:51:42Z,default,gpu-workload-short");
-    node_lock_write(NODE_LOCK_DSMLU, EPOCH_MS, "default", "p", text);
+    node_lock_write(NODE_LOCK_BARE, EPOCH_MS, "default", "p", text);
     assert_string_equal(text, "2025-08-06T05:51:42Z");
 }
 
@@ -24,7 +24,7 @@ static void test_write__has_room_for_the_longest_names(void **state)
     memset(namespace, 'n', sizeof namespace - 1);
     memset(name, 'p', sizeof name - 1);
     namespace[sizeof namespace - 1] = name[sizeof name - 1] = '\0';
-    node_lock_write(NODE_LOCK_HAMI, EPOCH_MS, namespace, name, text);
+    node_lock_write(NODE_LOCK_NAMED, EPOCH_MS, namespace, name, text);
     assert_string_equal(strrchr(text, ',') + 1, name);
 }
 

@@ -12,8 +12,8 @@ static const struct {
     const char *key;
     bool names_holder;
 } forms[NODE_LOCK_KINDS] = {
-    [NODE_LOCK_HAMI] = {"hami.io/mutex.lock", true},
-    [NODE_LOCK_DSMLU] = {"cambricon.com/dsmlu.lock", false},
+    [NODE_LOCK_NAMED] = {"hami.io/mutex.lock", true},
+    [NODE_LOCK_BARE] = {"cambricon.com/dsmlu.lock", false},
 };
 
 const char *node_lock_key(enum node_lock kind)

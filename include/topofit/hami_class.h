@@ -73,6 +73,7 @@ struct hami_extras {
 
 /* Devices that no annotation lists, with ids made of the node's name: "n1-metax-0". */
 struct hami_capacity {
+    char *unless_annotation;  /* of the node: another class lists the same devices there */
     char *id_word;            /* "metax" */
     char *count_resource;     /* NULL: the class's own */
     uint32_t units;           /* of the resource that are one device; 0 as 1 */

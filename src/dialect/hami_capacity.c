@@ -52,6 +52,13 @@ static struct hami_device pattern_of(const struct hami_reading *reading, uint64_
     };
 }
 
+static bool is_listed_elsewhere(const struct hami_reading *reading)
+{
+    const char *key = reading->class->hami.capacity.unless_annotation;
+
+    return key != NULL && kube_pairs_get(&reading->kube->meta.annotations, key) != NULL;
+}
+
 bool hami_read_capacity(const struct hami_reading *reading)
 {
     const struct hami_capacity *capacity = &reading->class->hami.capacity;
@@ -59,7 +66,7 @@ bool hami_read_capacity(const struct hami_reading *reading)
     uint64_t count = amount_of(reading, resource) / (capacity->units > 0 ? capacity->units : 1);
     struct hami_device found;
 
-    if (count == 0)
+    if (count == 0 || is_listed_elsewhere(reading))
         return false;
     if (count > DEVICE_MAX) {
         node_note_problem(reading->node, "%s: more than %d devices", resource, DEVICE_MAX);

@@ -174,6 +174,8 @@ static const struct class_key keys[] = {
      .purpose = "how devices are divided that do not list their partitions (HAMi up to 2.9)"},
     {"hami.capacity.idWord", CLASS_TEXT, AT(hami.capacity.id_word),
      .purpose = "ids are the node's name, this word and a number; form capacity from here on"},
+    {"hami.capacity.unlessAnnotation", CLASS_TEXT, AT(hami.capacity.unless_annotation),
+     .purpose = "annotation of nodes that have none: another class lists the same devices there"},
     {"hami.capacity.count", CLASS_TEXT, AT(hami.capacity.count_resource),
      .purpose = "resource that counts the devices; without it that of the class"},
     {"hami.capacity.units", CLASS_NUMBER, AT(hami.capacity.units), .fallback = "1", .min = 1,

@@ -296,6 +296,11 @@ class Enflame:
         self.refuse(*NO_PLACE, {"enflame.com/drs-gcu": 1})
         self.refuse("no partition profile", "NoSuchProfile", {"enflame.com/drs-gcu": 2})
 
+    def test_cards_in_slices_are_no_cards_of_the_older_plugin(self):
+        self.add_machines(nodes.drs("node", 1))
+        self.refuse("node has no GPU of the kind asked for", "NoDevicesOfClass",
+                    {"enflame.com/vgcu": 1, "enflame.com/vgcu-percentage": 10})
+
     def test_memory_and_cores_take_the_smallest_profile_that_is_enough(self):
         self.add_machines(nodes.drs("node", 2))
         self.place_one({"enflame.com/gcu-memory": 15})

@@ -166,7 +166,9 @@ def drs(name, count):
     told = {"devices": [{"index": str(card.index), "minor": str(card.index + 8), "capacity": 6}
                         for card in cards],
             "profiles": {profile: number for profile, (number, _, _) in DRS_PROFILES.items()}}
-    return Machine(bare(name, {"enflame.com/drs-gcu": str(6 * count)},
+    return Machine(bare(name, {"enflame.com/drs-gcu": str(6 * count), "enflame.com/gcu": "0",
+                               "enflame.com/gcu-count": str(count),
+                               "enflame.com/shared-gcu": str(6 * count)},
                         {"enflame.com/gcu-drs-capacity": json.dumps(told)}), cards)
 
 

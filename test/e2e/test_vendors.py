@@ -430,6 +430,14 @@ class Policies:
         self.topofit.wait("nothing is in use", self.topofit.uses, dict)
         self.assertEqual(len(self.spread_over(key, "spread", 3)[1]), 3)
 
+    def test_a_refusal_is_told_in_hamis_words(self):
+        """Of three pods at least: one that the daemon's watch has not shown yet is not told of."""
+        self.add_machines(nodes.nvidia("node", 2, 24000))
+        names = [self.refuse("GPU smaller than the amount", "DeviceTooSmall", gpu(memory=24001))
+                 for _ in range(3)]
+        self.topofit.wait("one is told of", lambda: any(
+            "FilteringFailed" in self.event_reasons(name) for name in names), lambda: True)
+
     def test_selection_by_id_and_type(self):
         self.add_machines(nodes.nvidia("node", 2, 24000))
         state = self.place_one(gpu(memory=100),

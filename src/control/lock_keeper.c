@@ -51,8 +51,8 @@ static void free_lane(struct lane *lane)
 {
     for (size_t i = 0; i < NODE_LOCK_KINDS; i++)
         free(lane->shown[i].text);
-    lock_claim_clear(&lane->claim);
-    lock_claim_clear(&lane->waste);
+    while (lane->claims != NULL)
+        lock_claim_drop(lane, lane->claims);
     free(lane->node);
     free(lane);
 }
@@ -110,8 +110,7 @@ bool lock_lane_drop(struct lock_keeper *keeper, struct lane *lane)
         if (lane->shown[i].text != NULL)
             return false;
     }
-    if (lane->turns != NULL || lane->step != LANE_RESTS || lane->claim.state != CLAIM_NONE ||
-        lane->waste.state != CLAIM_NONE)
+    if (lane->turns != NULL || lane->step != LANE_RESTS || lane->claims != NULL)
         return false;
     map_remove(keeper->lanes, lane->node);
     lane_index_drop(&keeper->index, lane);
@@ -119,33 +118,17 @@ bool lock_lane_drop(struct lock_keeper *keeper, struct lane *lane)
     return true;
 }
 
-/* --- claims ---------------------------------------------------------------------------------- */
-
-void lock_claim_clear(struct claim *claim)
-{
-    free(claim->text);
-    *claim = (struct claim){0};
-}
-
-void lock_claim_waste(struct lane *lane)
-{
-    lock_claim_clear(&lane->waste);
-    lane->waste = lane->claim;
-    lane->waste.owner = NULL;
-    lane->claim = (struct claim){0};
-}
+/* --- locks ----------------------------------------------------------------------------------- */
 
 /* Whether the lock is kept, or has to go, now that its job has ended. */
 static void end_claim(const struct turn *turn, bool was_in_vain)
 {
-    struct lane *lane = turn->lane;
+    struct claim *claim = lock_claim_of(turn->lane, turn);
 
-    if (lane->claim.owner != turn)
-        return;
-    if (was_in_vain)
-        lock_claim_waste(lane);
-    else
-        lock_claim_clear(&lane->claim);
+    if (!was_in_vain)
+        lock_claim_drop(turn->lane, claim);
+    else if (claim != NULL)
+        claim->owner = NULL;
 }
 
 void lock_free(struct lock_keeper *keeper, struct lane *lane, struct shown_lock *shown,
@@ -210,7 +193,7 @@ static void on_settled(void *ctx, enum bind_outcome outcome)
     struct turn *turn = ctx;
     const struct turn ended = *turn;
 
-    if (outcome == BIND_UNCLEAR && turn->lane->claim.owner == turn)
+    if (outcome == BIND_UNCLEAR && lock_claim_of(turn->lane, turn) != NULL)
         turn->lane->hold_until_ms = turn->keeper->now_ms + BINDER_LATE_MS;
     end_claim(turn, outcome == BIND_FAILED);
     remove_turn(turn);
@@ -312,7 +295,7 @@ bool lock_keeper_is_idle(const struct lock_keeper *keeper)
     while (map_next(keeper->lanes, &at)) {
         const struct lane *lane = at.value;
 
-        if (lane->turns != NULL || lane->step != LANE_RESTS || lane->waste.state != CLAIM_NONE)
+        if (lane->turns != NULL || lane->step != LANE_RESTS || lane->claims != NULL)
             return false;
     }
     return true;

@@ -54,11 +54,18 @@ static uint64_t after_a_while_ms(struct lane *lane, uint64_t retry_after_s, uint
     return now_ms + wait_ms;
 }
 
-/* The write is known not to have been executed, nor will be. */
+/*
+ * The write is known not to have been executed, nor will be. It was the head's: of the claims with
+ * an owner only that is not held yet.
+ */
 static void forget_try(struct lane *lane)
 {
-    if (lane->claim.state == CLAIM_TRIED && lane->claim.version == lane->sent_version)
-        lock_claim_clear(&lane->claim);
+    struct claim *claim = lane->claims;
+
+    while (claim != NULL && (claim->owner == NULL || claim->state != CLAIM_TRIED ||
+                             claim->version != lane->sent_version))
+        claim = claim->next;
+    lock_claim_drop(lane, claim);
 }
 
 /* --- a lock was written, or taken away ------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * lock_keeper_inside - the queue of one node and what is known of its locks. For the files of the
  * lock keeper only: lock_keeper.c has the jobs and their ends, lock_keeper_lane.c says what a node
  * needs next, lock_keeper_answer.c judges what was answered, lock_keeper_watch.c what the watches
- * show.
+ * show, lock_keeper_claims.c has the list of our own locks.
  */
 #ifndef TOPOFIT_LOCK_KEEPER_INSIDE_H
 #define TOPOFIT_LOCK_KEEPER_INSIDE_H
@@ -59,18 +59,21 @@ struct shown_lock {
     bool is_free;     /* known to mean nothing: it may be replaced */
 };
 
-/* What a lock of ours is to us. */
+/*
+ * A lock that we wrote, or may have written. No two of a node have the same kind and text. There
+ * may be several: of two kinds, and, while answers are lost, of one kind on one version.
+ */
 enum claim_state {
-    CLAIM_NONE = 0,
-    CLAIM_TRIED, /* sent on `version`; whether the server did it is not known */
-    CLAIM_HELD,  /* the server has it since `version` */
+    CLAIM_TRIED = 0, /* sent on `version`; whether the server did it is not known */
+    CLAIM_HELD,      /* the server had it at `version` */
 };
 struct claim {
+    struct claim *next;
     enum claim_state state;
     enum node_lock kind;
     char *text;
     uint64_t version;
-    const struct turn *owner; /* NULL: its job has ended, the lock has to go */
+    const struct turn *owner; /* NULL: it was written in vain, and has to go */
 };
 
 enum lane_step { LANE_RESTS = 0, LANE_TAKES, LANE_RELEASES, LANE_LOOKS };
@@ -80,8 +83,7 @@ struct lane {
     char *node;
     struct turn *turns; /* in the order of their submission */
     struct shown_lock shown[NODE_LOCK_KINDS];
-    struct claim claim; /* of the job whose turn it is */
-    struct claim waste; /* that has to go; owner NULL */
+    struct claim *claims; /* one for each turn at most, and those without an owner */
     enum lane_step step;
     uint64_t id; /* of the request in flight */
     enum node_lock sent_kind;
@@ -142,10 +144,25 @@ void lock_free(struct lock_keeper *keeper, struct lane *lane, struct shown_lock 
 /* The first that waits, or NULL. */
 struct turn *lock_lane_head(const struct lane *lane);
 
-void lock_claim_clear(struct claim *claim);
+/* --- lock_keeper_claims.c -------------------------------------------------------------------- */
 
-/* What we wrote, or may have written, for nothing: it has to go. */
-void lock_claim_waste(struct lane *lane);
+/* claim: its text is taken over. return the lane's own. */
+struct claim *lock_claim_add(struct lane *lane, const struct claim *claim);
+
+/* claim: of that lane, or NULL; it is gone afterwards. */
+void lock_claim_drop(struct lane *lane, struct claim *claim);
+
+/* The claim of a turn; of that text (NULL: none); that is shown on the node. NULL: there is none.
+ */
+struct claim *lock_claim_of(const struct lane *lane, const struct turn *turn);
+struct claim *lock_claim_with(const struct lane *lane, enum node_lock kind, const char *text);
+struct claim *lock_claim_shown(const struct lane *lane, enum node_lock kind);
+
+/*
+ * The node stands at `version`. A lock that was sent on an earlier one is there now, or it never
+ * will be: the version it was sent on has passed.
+ */
+void lock_settle_claims(struct lane *lane, uint64_t version);
 
 /* --- lock_keeper_lane.c ---------------------------------------------------------------------- */
 
@@ -163,9 +180,6 @@ void lock_take_node(struct lock_keeper *keeper, const struct kube_node *node);
 
 /* The resourceVersion of a node as a number; 0 when it is none. */
 uint64_t lock_version_of(const struct kube_node *node);
-
-/* What the lock that a node shows, at `version`, says of ours. */
-void lock_settle_claims(struct lane *lane, uint64_t version);
 
 /* There is no such node. */
 void lock_forget_node(struct lock_keeper *keeper, const char *node);

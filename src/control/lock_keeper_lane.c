@@ -64,12 +64,9 @@ struct turn *lock_lane_head(const struct lane *lane)
 }
 
 /* The lock is that of a Binding of ours, of which it is not known yet what became of it. */
-static bool is_in_doubt(const struct lane *lane, const struct shown_lock *shown)
+static bool is_in_doubt(const struct claim *claim)
 {
-    const struct claim *claim = &lane->claim;
-
-    return claim->state == CLAIM_HELD && claim->owner != NULL &&
-           claim->owner->state == TURN_SETTLES && strcmp(claim->text, shown->text) == 0;
+    return claim != NULL && claim->owner != NULL && claim->owner->state == TURN_SETTLES;
 }
 
 /*
@@ -79,10 +76,12 @@ static bool is_in_doubt(const struct lane *lane, const struct shown_lock *shown)
 static bool is_ours_to_replace(const struct lock_keeper *keeper, struct lane *lane,
                                const struct shown_lock *shown, const struct turn *head)
 {
-    if (lane->waste.state != CLAIM_NONE && strcmp(lane->waste.text, shown->text) == 0)
+    const struct claim *claim = lock_claim_shown(lane, head->job->lock);
+
+    if (claim != NULL && claim->owner == NULL)
         return true;
-    if (is_in_doubt(lane, shown))
-        return strcmp(lane->claim.owner->job->uid, head->job->uid) == 0;
+    if (is_in_doubt(claim))
+        return strcmp(claim->owner->job->uid, head->job->uid) == 0;
     if (!lock_names(shown->text, head->job->namespace, head->job->name))
         return false;
     if (keeper->now_ms < shown->seen_ms + LOCK_OVER_MS)
@@ -179,53 +178,52 @@ static uint64_t limit_ms(const struct lock_keeper *keeper, const struct turn *he
     return least(left_ms / 2 > ATTEMPT_MIN_MS ? left_ms / 2 : ATTEMPT_MIN_MS, left_ms);
 }
 
-static bool is_known(const struct lane *lane, const struct claim *claim)
+static bool is_known(const struct lane *lane, enum node_lock kind, const char *text)
 {
-    const char *shown = lane->shown[claim->kind].text, *waste = lane->waste.text;
+    const char *shown = lane->shown[kind].text;
 
-    return (shown != NULL && strcmp(shown, claim->text) == 0) ||
-           (waste != NULL && strcmp(waste, claim->text) == 0);
+    return (shown != NULL && strcmp(shown, text) == 0) || lock_claim_with(lane, kind, text) != NULL;
 }
 
 /*
  * Another lock than any before, also for a pod that had one in the same second: to write what is
  * there already would change nothing, and so be no proof that nobody else has changed it.
  */
-static void name_claim(struct lane *lane, const struct bind_job *job, uint64_t unix_ms)
+static char *new_text(const struct lane *lane, const struct bind_job *job, uint64_t unix_ms)
 {
-    struct claim *claim = &lane->claim;
     char text[NODE_LOCK_TEXT_BYTES];
 
     do {
-        free(claim->text);
         node_lock_write(job->lock, unix_ms, job->namespace, job->name, text);
-        claim->text = xstrdup(text);
         unix_ms += 1000;
-    } while (is_known(lane, claim));
+    } while (is_known(lane, job->lock, text));
+    return xstrdup(text);
 }
 
 /* Sent again for the same job, on the same version, it is the same lock: one of both is executed.
  */
-static void claim_for(struct lane *lane, const struct turn *head, uint64_t version,
-                      uint64_t unix_ms)
+static const struct claim *claim_for(struct lane *lane, const struct turn *head, uint64_t version,
+                                     uint64_t unix_ms)
 {
-    struct claim *claim = &lane->claim;
+    struct claim *claim = lock_claim_of(lane, head);
 
-    if (claim->state == CLAIM_TRIED && claim->owner == head && claim->version == version)
-        return;
-    lock_claim_clear(claim);
-    *claim = (struct claim){
-        .state = CLAIM_TRIED, .kind = head->job->lock, .version = version, .owner = head};
-    name_claim(lane, head->job, unix_ms);
+    if (claim != NULL && claim->version == version)
+        return claim;
+    if (claim != NULL)
+        claim->owner = NULL; /* a list was behind the watch */
+    return lock_claim_add(lane, &(struct claim){.kind = head->job->lock,
+                                                .version = version,
+                                                .owner = head,
+                                                .text = new_text(lane, head->job, unix_ms)});
 }
 
 static void take(struct lock_keeper *keeper, struct lane *lane, const struct turn *head,
                  struct moment now, struct api_request *out)
 {
     uint64_t version = version_book_get(&keeper->versions, lane->node);
+    const struct claim *claim = claim_for(lane, head, version, now.unix_ms);
 
-    claim_for(lane, head, version, now.unix_ms);
-    write_patch(keeper, lane, head->job->lock, lane->claim.text,
+    write_patch(keeper, lane, head->job->lock, claim->text,
                 least(limit_ms(keeper, head), write_limit_ms(keeper)), out);
     send(keeper, lane, LANE_TAKES, out);
 }
@@ -342,7 +340,7 @@ static bool is_free(struct lock_keeper *keeper, struct lane *lane, const struct 
     *wants_look = false;
     if (shown->text == NULL || shown->is_free || is_ours_to_replace(keeper, lane, shown, head))
         return true;
-    if (is_in_doubt(lane, shown))
+    if (is_in_doubt(lock_claim_shown(lane, head->job->lock)))
         return false;
     if (keeper->now_ms >= aged_ms(keeper, head->job->lock, shown)) {
         lock_free(keeper, lane, shown, LOCK_END_AGED);
@@ -391,28 +389,31 @@ static bool serve_head(struct lock_keeper *keeper, struct lane *lane, struct mom
 static void bind_head(struct lock_keeper *keeper, const struct lane *lane, struct moment now)
 {
     struct turn *head = lock_lane_head(lane);
+    const struct claim *claim = head != NULL ? lock_claim_of(lane, head) : NULL;
 
-    if (head != NULL && lane->claim.state == CLAIM_HELD && lane->claim.owner == head)
+    if (claim != NULL && claim->state == CLAIM_HELD)
         bind(keeper, head, now);
 }
 
 /* A lock of ours that has to go is shown, and nobody is about to replace it. */
-static bool has_to_release(const struct lane *lane)
+static bool has_to_release(const struct lane *lane, enum node_lock kind)
 {
-    const struct claim *waste = &lane->waste;
-    const char *shown = lane->shown[waste->kind].text;
+    const struct claim *claim = lock_claim_shown(lane, kind);
 
-    return waste->state != CLAIM_NONE && shown != NULL && strcmp(waste->text, shown) == 0;
+    return claim != NULL && claim->owner == NULL;
 }
 
 /*
  * The pod is on this node all the same, by a Binding that was not this job's: the plugin has use
  * for the lock that names it.
  */
-static bool is_of_use(const struct lock_keeper *keeper, const struct lane *lane)
+static void leave_what_is_of_use(const struct lock_keeper *keeper, struct lane *lane)
 {
-    return has_to_release(lane) && lane->waste.kind == NODE_LOCK_NAMED &&
-           lock_judge_watched(keeper, lane, lane->waste.text).holder == HOLDER_ALLOCATING;
+    struct claim *claim = lock_claim_shown(lane, NODE_LOCK_NAMED);
+
+    if (has_to_release(lane, NODE_LOCK_NAMED) &&
+        lock_judge_watched(keeper, lane, claim->text).holder == HOLDER_ALLOCATING)
+        lock_claim_drop(lane, claim);
 }
 
 static void note_time(struct lock_keeper *keeper, struct lane *lane)
@@ -426,14 +427,11 @@ static void note_time(struct lock_keeper *keeper, struct lane *lane)
 /* A lock of ours that has to go, or another that is known to mean nothing. */
 static bool release_one(struct lock_keeper *keeper, struct lane *lane, struct api_request *out)
 {
-    enum node_lock kind = lane->waste.kind;
+    enum node_lock kind = NODE_LOCK_NONE + 1;
 
-    if (!has_to_release(lane)) {
-        for (kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS; kind++) {
-            if (lane->shown[kind].text != NULL && lane->shown[kind].is_free)
-                break;
-        }
-    }
+    while (kind < NODE_LOCK_KINDS && !has_to_release(lane, kind) &&
+           (lane->shown[kind].text == NULL || !lane->shown[kind].is_free))
+        kind++;
     if (kind == NODE_LOCK_KINDS || !can_write(keeper, lane))
         return false;
     release(keeper, lane, kind, out);
@@ -449,7 +447,7 @@ static bool tidy_up(struct lock_keeper *keeper, struct lane *lane, enum node_loc
 {
     struct shown_lock *shown = &lane->shown[kind];
 
-    if (shown->text == NULL || shown->is_free || is_in_doubt(lane, shown))
+    if (shown->text == NULL || shown->is_free || is_in_doubt(lock_claim_shown(lane, kind)))
         return false;
     if (keeper->now_ms < idle_ms(shown)) {
         lane->due_ms = least(lane->due_ms, idle_ms(shown));
@@ -501,8 +499,7 @@ bool lock_lane_next(struct lock_keeper *keeper, struct lane *lane, struct moment
     end_turns(keeper, lane);
     bind_head(keeper, lane, now);
     lane->due_ms = UINT64_MAX;
-    if (is_of_use(keeper, lane))
-        lock_claim_clear(&lane->waste);
+    leave_what_is_of_use(keeper, lane);
     if (lane->step == LANE_RESTS)
         sends = serve_head(keeper, lane, now, out);
     if (lane->step == LANE_RESTS)

@@ -47,35 +47,6 @@ static void show(struct lane *lane, enum node_lock kind, const char *text)
     lane->look_at_ms = lane->ask_at_ms = 0;
 }
 
-static bool is_there(const struct lane *lane, const struct claim *claim)
-{
-    return is_text(lane->shown[claim->kind].text, claim->text);
-}
-
-/*
- * The node stands at `version`. A lock that was sent on an earlier one is there now, or it never
- * will be: the version it was sent on has passed.
- */
-void lock_settle_claims(struct lane *lane, uint64_t version)
-{
-    struct claim *claim = &lane->claim, *waste = &lane->waste;
-
-    if (claim->state != CLAIM_NONE && version > claim->version) {
-        if (is_there(lane, claim)) {
-            claim->state = CLAIM_HELD;
-            claim->version = version;
-        } else if (lane->step != LANE_TAKES) {
-            lock_claim_clear(claim);
-        }
-    }
-    if (waste->state != CLAIM_NONE && version > waste->version) {
-        if (is_there(lane, waste))
-            waste->version = version;
-        else
-            lock_claim_clear(waste);
-    }
-}
-
 static bool has_lock(const struct kube_node *node)
 {
     for (enum node_lock kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS; kind++) {
@@ -106,6 +77,19 @@ void lock_take_node(struct lock_keeper *keeper, const struct kube_node *node)
     show_all(keeper, node);
 }
 
+static void forget_waste(struct lane *lane)
+{
+    struct claim *claim = lane->claims;
+
+    while (claim != NULL) {
+        struct claim *next = claim->next;
+
+        if (claim->owner == NULL)
+            lock_claim_drop(lane, claim);
+        claim = next;
+    }
+}
+
 void lock_forget_node(struct lock_keeper *keeper, const char *node)
 {
     struct lane *lane = map_get(keeper->lanes, node);
@@ -115,7 +99,7 @@ void lock_forget_node(struct lock_keeper *keeper, const char *node)
         return;
     for (enum node_lock kind = NODE_LOCK_NONE + 1; kind < NODE_LOCK_KINDS; kind++)
         show(lane, kind, NULL);
-    lock_claim_clear(&lane->waste);
+    forget_waste(lane);
     if (!lock_lane_drop(keeper, lane))
         lane_index_touch(&keeper->index, lane);
 }

@@ -34,7 +34,7 @@ list-drops-bookings	src/cluster/cluster_pods.c	s/return !pod->finished \&\& !pod
 no-wake	src/control/waker.c	s/waker->sent_id != 0 || cluster_freed(waker->cluster, NULL) <= waker->done/waker->sent_id == 0/	nobody is woken
 lock-no-wait	src/control/lock_keeper_lane.c	s/if (shown->text == NULL || shown->is_free ||/if (shown->text != lane->node || shown->is_free ||/	a lock of another pod is overwritten
 lock-no-version	src/control/lock_keeper_lane.c	s/{.."metadata..":{..*annotations..":{",/{\\"metadata\\":{\\"annotations\\":{%.0s",/;s/^ *lane->sent_version);$/             "");/	the lock is written whatever the node looks like by now
-lock-conflict-is-ours	src/control/lock_keeper_answer.c	s/if (api_answer_is_ok(answer))$/if (answer->status == 409 \&\& step == LANE_TAKES)\n        lane->claim.state = CLAIM_HELD;\n    else if (api_answer_is_ok(answer))/	a refused lock is taken for ours
+lock-conflict-is-ours	src/control/lock_keeper_answer.c	s/if (api_answer_is_ok(answer))$/if (answer->status == 409 \&\& step == LANE_TAKES \&\& lane->claims != NULL)\n        lane->claims->state = CLAIM_HELD;\n    else if (api_answer_is_ok(answer))/	a refused lock is taken for ours
 lock-without-doubt	src/control/lock_keeper.c	s/if (outcome == BIND_UNCLEAR) {/if (outcome == BIND_UNCLEAR) {\n        end_claim(turn, true);/	the lock is taken away while nobody knows what became of the Binding
 lock-no-patience	include/topofit/lock_keeper.h	s/define LOCK_UNBOUND_MS 10000u/define LOCK_UNBOUND_MS 500u/	the lock of a pod is taken for stale before its Binding comes
 lock-left	src/control/lock_keeper_lane.c	s/if (keeper->now_ms < idle_ms(shown))/if (shown->text != NULL)/	what others left locked stays so

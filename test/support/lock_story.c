@@ -32,14 +32,19 @@ void lock_story_free(struct lock_story **place)
 
 /* --- what the watch shows -------------------------------------------------------------------- */
 
-static char *node_text(const char *node, unsigned version, const char *lock)
+static char *lock_text(const char *key, const char *lock)
 {
-    AUTO_FREE char *annotations =
-        lock != NULL ? xasprintf(",\"annotations\":{\"%s\":\"%s\"}", LOCK_KEY, lock) : xstrdup("");
+    return lock != NULL ? xasprintf(",\"%s\":\"%s\"", key, lock) : xstrdup("");
+}
+
+static char *node_text(const char *node, unsigned version, const char *hami, const char *dsmlu)
+{
+    AUTO_FREE char *first = lock_text(LOCK_KEY, hami);
+    AUTO_FREE char *second = lock_text(DSMLU_KEY, dsmlu);
 
     return xasprintf("{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"%s\","
-                     "\"uid\":\"u\",\"resourceVersion\":\"%u\"%s}}",
-                     node, version, annotations);
+                     "\"uid\":\"u\",\"resourceVersion\":\"%u\",\"annotations\":{\"a\":\"\"%s%s}}}",
+                     node, version, first, second);
 }
 
 static char *pod_text(const char *name, const char *node, const char *phase)
@@ -64,9 +69,9 @@ static void read_object(enum kube_kind kind, const char *text, struct kube_objec
 }
 
 static void tell_node(void (*tell)(void *ctx, struct kube_object *object), void *ctx,
-                      const char *node, unsigned version, const char *lock)
+                      const char *node, unsigned version, const char *hami, const char *dsmlu)
 {
-    AUTO_FREE char *text = node_text(node, version, lock);
+    AUTO_FREE char *text = node_text(node, version, hami, dsmlu);
     AUTO(kube_object_clear) struct kube_object object = {0};
 
     read_object(KUBE_NODE, text, &object);
@@ -77,7 +82,15 @@ void show_node(struct lock_story *story, const char *node, unsigned version, con
 {
     struct reflector_sink sink = lock_keeper_nodes(story->keeper);
 
-    tell_node(sink.upsert, sink.ctx, node, version, lock);
+    tell_node(sink.upsert, sink.ctx, node, version, lock, NULL);
+}
+
+void show_node_locks(struct lock_story *story, const char *node, unsigned version, const char *hami,
+                     const char *dsmlu)
+{
+    struct reflector_sink sink = lock_keeper_nodes(story->keeper);
+
+    tell_node(sink.upsert, sink.ctx, node, version, hami, dsmlu);
 }
 
 void show_list(struct lock_story *story, const char *node, unsigned version, const char *lock)
@@ -86,7 +99,7 @@ void show_list(struct lock_story *story, const char *node, unsigned version, con
 
     sink.begin(sink.ctx);
     if (node != NULL)
-        tell_node(sink.item, sink.ctx, node, version, lock);
+        tell_node(sink.item, sink.ctx, node, version, lock, NULL);
     sink.commit(sink.ctx);
 }
 
@@ -94,7 +107,7 @@ void show_node_gone(struct lock_story *story, const char *node)
 {
     struct reflector_sink sink = lock_keeper_nodes(story->keeper);
 
-    tell_node(sink.remove, sink.ctx, node, 1, NULL);
+    tell_node(sink.remove, sink.ctx, node, 1, NULL, NULL);
 }
 
 void show_pod(struct lock_story *story, const char *name, const char *node, const char *phase)
@@ -209,11 +222,17 @@ void reply_with(struct lock_story *story, int status, const char *body)
         lock_keeper_on_answer(story->keeper, story->sent.id, &answer, story->now_ms);
 }
 
-void reply_node(struct lock_story *story, const char *node, unsigned version, const char *lock)
+void reply_node_locks(struct lock_story *story, const char *node, unsigned version,
+                      const char *hami, const char *dsmlu)
 {
-    AUTO_FREE char *text = node_text(node, version, lock);
+    AUTO_FREE char *text = node_text(node, version, hami, dsmlu);
 
     reply_with(story, 200, text);
+}
+
+void reply_node(struct lock_story *story, const char *node, unsigned version, const char *lock)
+{
+    reply_node_locks(story, node, version, lock, NULL);
 }
 
 void reply_pod(struct lock_story *story, const char *name, const char *node, const char *phase)

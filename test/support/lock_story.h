@@ -17,6 +17,7 @@
 #define DEADLINE_MS 6000u      /* of jobs, from their submission */
 #define LOCK_TIMEOUT_MS 300000u
 #define LOCK_KEY "hami.io/mutex.lock"
+#define DSMLU_KEY "cambricon.com/dsmlu.lock"
 #define LOCK_OF(pod) "2025-08-06T05:51:42Z,default," pod
 #define JOBS_MAX 16
 
@@ -46,6 +47,9 @@ void lock_story_free(struct lock_story **place);
 /* The watch shows a node, with that lock or (NULL) none. A list shows several, and nothing else. */
 void show_node(struct lock_story *story, const char *node, unsigned version, const char *lock);
 void show_list(struct lock_story *story, const char *node, unsigned version, const char *lock);
+/* The watch shows a node with a lock of either kind, or (NULL) without. */
+void show_node_locks(struct lock_story *story, const char *node, unsigned version, const char *hami,
+                     const char *dsmlu);
 void show_node_gone(struct lock_story *story, const char *node);
 
 /* The watch shows a pod of namespace default: on a node ("": unbound). phase is that of Binding. */
@@ -73,6 +77,8 @@ bool wait_sent(struct lock_story *story, uint64_t most_ms);
 void reply_with(struct lock_story *story, int status, const char *body);
 /* 200 with the node as it is then. */
 void reply_node(struct lock_story *story, const char *node, unsigned version, const char *lock);
+void reply_node_locks(struct lock_story *story, const char *node, unsigned version,
+                      const char *hami, const char *dsmlu);
 /* 200 with a pod, as in show_pod. */
 void reply_pod(struct lock_story *story, const char *name, const char *node, const char *phase);
 void reply_refusal(struct lock_story *story, int status);

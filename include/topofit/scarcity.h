@@ -16,13 +16,14 @@
 #define SCARCITY_PRODUCTS_MAX 32
 
 /* How much of each product is idle, in thousandths of a device. */
+struct product_count {
+    struct text *product; /* the owner of the supply says whose reference it is */
+    unsigned devices;
+    uint64_t idle_milli;
+};
 struct product_supply {
     unsigned count;
-    struct {
-        struct text *product; /* the owner of the supply says whose reference it is */
-        unsigned devices;
-        uint64_t idle_milli;
-    } items[SCARCITY_PRODUCTS_MAX];
+    struct product_count items[SCARCITY_PRODUCTS_MAX];
 };
 
 /* What taking a product costs others. */

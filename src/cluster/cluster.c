@@ -186,8 +186,8 @@ static void show(struct cluster *cluster, const struct known_node *known)
         return;
     cluster->current = snapshot_own(cluster->current);
     cluster->current->version = cluster->last_version;
-    supply_clear(&cluster->current->supply);
-    supply_copy(&cluster->supply, &cluster->current->supply);
+    product_supply_clear(&cluster->current->supply);
+    supply_show(&cluster->supply, &cluster->current->supply);
     snapshot_set(cluster->current, known->position, known->state);
 }
 
@@ -467,7 +467,7 @@ static struct snapshot *draw(struct cluster *cluster)
         names[i] = sorted[i]->state->node->name;
     snapshot = snapshot_new(name_table_new(&cluster->key, names, count));
     snapshot->version = cluster->last_version;
-    supply_copy(&cluster->supply, &snapshot->supply);
+    supply_show(&cluster->supply, &snapshot->supply);
     snapshot->mix = cluster->mix != NULL ? pod_mix_ref(cluster->mix) : NULL;
     for (size_t i = 0; i < count; i++) {
         sorted[i]->position = i;
@@ -645,29 +645,27 @@ static void check_told(const struct cluster *cluster)
     }
 }
 
-static void check_product(const struct product_supply *supply, const struct text *product,
-                          unsigned devices, uint64_t idle_milli)
+static void check_product(const struct supply *supply, const struct product_count *sum)
 {
-    unsigned i = 0;
+    size_t i = 0;
 
-    while (i < supply->count && supply->items[i].product != product)
+    while (i < supply->count && supply->items[i].product != sum->product)
         i++;
     assert(i < supply->count);
-    assert(supply->items[i].devices == devices && supply->items[i].idle_milli == idle_milli);
+    assert(supply->items[i].devices == sum->devices &&
+           supply->items[i].idle_milli == sum->idle_milli);
 }
 
-/* It is exact as long as there never were more products than it has room for. */
 static void check_supply(const struct cluster *cluster)
 {
-    AUTO(supply_clear) struct product_supply sum = {0};
+    AUTO(supply_clear) struct supply sum = {0};
     struct map_cursor at = {0};
 
     while (map_next(cluster->nodes, &at))
         supply_add(&sum, ((const struct known_node *)at.value)->state);
     assert(sum.count == cluster->supply.count);
-    for (unsigned i = 0; i < sum.count; i++)
-        check_product(&cluster->supply, sum.items[i].product, sum.items[i].devices,
-                      sum.items[i].idle_milli);
+    for (size_t i = 0; i < sum.count; i++)
+        check_product(&cluster->supply, &sum.items[i]);
 }
 
 void cluster_check(struct cluster *cluster)

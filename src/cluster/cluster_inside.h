@@ -10,6 +10,7 @@
 #include "ledger.h"
 #include "nominations.h"
 #include "quotas.h"
+#include "supply.h"
 #include "topofit/cluster.h"
 #include "topofit/mem.h"
 #include "topofit/mix_tally.h"
@@ -40,7 +41,7 @@ struct cluster {
     struct host_loads *host_loads; /* of the pods that say they are bound */
     struct mix_tally *tally;       /* of pods as they come; NULL when the mix is given */
     struct pod_mix *mix;           /* what the tally last said, or what was given; may be NULL */
-    struct product_supply supply;  /* of the states that are published */
+    struct supply supply;          /* of the states that are published */
     struct intern *intern;
     struct snapshot *current;         /* the present picture; NULL when a node came or went since */
     unsigned order_wishes, order_due; /* cluster_follow_order(): since the last time, until it is */

@@ -143,7 +143,7 @@ struct snapshot *snapshot_own(struct snapshot *steal_snapshot)
         return steal_snapshot;
     copy = allocate(name_table_ref(steal_snapshot->names));
     copy->version = steal_snapshot->version;
-    supply_copy(&steal_snapshot->supply, &copy->supply);
+    product_supply_copy(&steal_snapshot->supply, &copy->supply);
     copy->mix = steal_snapshot->mix != NULL ? pod_mix_ref(steal_snapshot->mix) : NULL;
     for (size_t i = 0; i < chunks_of(copy->count); i++) {
         copy->chunks[i] = steal_snapshot->chunks[i];
@@ -184,7 +184,7 @@ void snapshot_unref(struct snapshot *snapshot)
         return;
     for (size_t i = 0; i < chunks_of(snapshot->count); i++)
         chunk_unref(snapshot->chunks[i]);
-    supply_clear(&snapshot->supply);
+    product_supply_clear(&snapshot->supply);
     pod_mix_unref(snapshot->mix);
     name_table_unref(snapshot->names);
     free(snapshot);

@@ -3,51 +3,51 @@
 #include "supply.h"
 
 #include "topofit/leftover.h"
+#include "topofit/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- counting -------------------------------------------------------------------------------- */
 
 /* The place of a product, or count. */
-static unsigned find(const struct product_supply *supply, const struct text *product)
+static size_t find(const struct supply *supply, const struct text *product)
 {
-    unsigned i = 0;
+    size_t i = 0;
 
     while (i < supply->count && supply->items[i].product != product)
         i++;
     return i;
 }
 
-static void add_device(struct product_supply *supply, struct text *product, uint16_t idle_milli)
+static void add_device(struct supply *supply, struct text *product, uint16_t idle_milli)
 {
-    unsigned i = find(supply, product);
+    size_t i = find(supply, product);
 
-    if (i == SCARCITY_PRODUCTS_MAX)
-        return;
     if (i == supply->count) {
-        supply->items[i].product = text_ref(product);
-        supply->items[i].devices = 0;
-        supply->items[i].idle_milli = 0;
-        supply->count++;
+        supply->items =
+            mem_grow(supply->items, supply->count, &supply->capacity, sizeof *supply->items);
+        supply->items[supply->count++] = (struct product_count){.product = text_ref(product)};
     }
     supply->items[i].devices++;
     supply->items[i].idle_milli += idle_milli;
 }
 
-/* One that came when there was no room is not there to be taken out. */
-static void remove_device(struct product_supply *supply, const struct text *product,
-                          uint16_t idle_milli)
+static void remove_device(struct supply *supply, const struct text *product, uint16_t idle_milli)
 {
-    unsigned i = find(supply, product);
+    size_t i = find(supply, product);
+    struct product_count *item = &supply->items[i];
 
-    if (i == supply->count)
+    assert(i < supply->count && item->devices > 0 && item->idle_milli >= idle_milli);
+    item->idle_milli -= idle_milli;
+    if (--item->devices > 0)
         return;
-    supply->items[i].devices--;
-    supply->items[i].idle_milli -=
-        idle_milli < supply->items[i].idle_milli ? idle_milli : supply->items[i].idle_milli;
-    if (supply->items[i].devices > 0)
-        return;
-    text_unref(supply->items[i].product);
-    supply->items[i] = supply->items[--supply->count];
+    text_unref(item->product);
+    *item = supply->items[--supply->count];
 }
 
-void supply_add(struct product_supply *supply, const struct node_state *state)
+void supply_add(struct supply *supply, const struct node_state *state)
 {
     struct leftover leftover;
 
@@ -56,7 +56,7 @@ void supply_add(struct product_supply *supply, const struct node_state *state)
         add_device(supply, state->node->devices[i].product, leftover.idle_milli[i]);
 }
 
-void supply_remove(struct product_supply *supply, const struct node_state *state)
+void supply_remove(struct supply *supply, const struct node_state *state)
 {
     struct leftover leftover;
 
@@ -65,14 +65,61 @@ void supply_remove(struct product_supply *supply, const struct node_state *state
         remove_device(supply, state->node->devices[i].product, leftover.idle_milli[i]);
 }
 
-void supply_copy(const struct product_supply *supply, struct product_supply *out)
+void supply_clear(struct supply *supply)
+{
+    for (size_t i = 0; i < supply->count; i++)
+        text_unref(supply->items[i].product);
+    free(supply->items);
+    *supply = (struct supply){0};
+}
+
+/* --- what is shown --------------------------------------------------------------------------- */
+
+static bool goes_before(const struct product_count *a, const struct product_count *b)
+{
+    if (a->devices != b->devices)
+        return a->devices > b->devices;
+    return strcmp(a->product->chars, b->product->chars) < 0;
+}
+
+/* Into its place among those that are shown so far, of which the last may have to leave. */
+static void show_in_order(struct product_supply *out, const struct product_count *item)
+{
+    unsigned at = out->count;
+
+    if (out->count < SCARCITY_PRODUCTS_MAX)
+        out->count++;
+    else if (goes_before(item, &out->items[at - 1]))
+        at--;
+    else
+        return;
+    for (; at > 0 && goes_before(item, &out->items[at - 1]); at--)
+        out->items[at] = out->items[at - 1];
+    out->items[at] = *item;
+}
+
+void supply_show(const struct supply *supply, struct product_supply *out)
+{
+    out->count = 0;
+    if (supply->count <= SCARCITY_PRODUCTS_MAX) { /* nearly always */
+        for (; out->count < supply->count; out->count++)
+            out->items[out->count] = supply->items[out->count];
+    } else {
+        for (size_t i = 0; i < supply->count; i++)
+            show_in_order(out, &supply->items[i]);
+    }
+    for (unsigned i = 0; i < out->count; i++)
+        text_ref(out->items[i].product);
+}
+
+void product_supply_copy(const struct product_supply *supply, struct product_supply *out)
 {
     *out = *supply;
     for (unsigned i = 0; i < out->count; i++)
         text_ref(out->items[i].product);
 }
 
-void supply_clear(struct product_supply *supply)
+void product_supply_clear(struct product_supply *supply)
 {
     for (unsigned i = 0; i < supply->count; i++)
         text_unref(supply->items[i].product);

@@ -270,6 +270,34 @@ static void test_cluster_put_node__nodes_wired_and_named_alike_share_what_they_r
     assert_ptr_equal(a->devices[0].product, c->devices[7].product);
 }
 
+static struct node *node_of_product(const char *name, const char *product)
+{
+    struct node *node = node_plain(name, 1, 1000, 1);
+
+    text_replace(&node->devices[0].product, product);
+    return node;
+}
+
+static void test_cluster_check__holds_when_one_of_too_many_products_leaves(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = cluster_new(&test_key);
+
+    (void)state;
+    for (unsigned i = 0; i < SCARCITY_PRODUCTS_MAX; i++) {
+        AUTO_FREE char *name = xasprintf("n%u", i);
+        AUTO_FREE char *product = xasprintf("P%u", i);
+
+        cluster_put_node(cluster, node_of_product(name, product));
+    }
+    cluster_put_node(cluster, node_of_product("late-1", "A100"));
+    cluster_remove_node(cluster, "n0");
+    cluster_check(cluster);
+    cluster_put_node(cluster, node_of_product("late-2", "A100"));
+    cluster_put_node(cluster, node_of_product("late-3", "A100"));
+    cluster_remove_node(cluster, "late-1");
+    cluster_check(cluster);
+}
+
 static void test_cluster_snapshot__does_not_change_and_begins_ordered_by_name(void **state)
 {
     AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
@@ -453,6 +481,7 @@ int main(void)
         cmocka_unit_test(test_cluster_put_node__a_heartbeat_changes_nothing),
         cmocka_unit_test(test_cluster_put_node__holdings_outlive_their_node),
         cmocka_unit_test(test_cluster_put_node__nodes_wired_and_named_alike_share_what_they_repeat),
+        cmocka_unit_test(test_cluster_check__holds_when_one_of_too_many_products_leaves),
         cmocka_unit_test(test_cluster_snapshot__does_not_change_and_begins_ordered_by_name),
         cmocka_unit_test(test_cluster_share_words__before_the_nodes_are_put),
         cmocka_unit_test(test_cluster_snapshot__shares_what_has_not_changed),

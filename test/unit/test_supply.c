@@ -45,7 +45,7 @@ static void test_supply__counts_what_is_idle_of_each_product(void **state)
     AUTO(text_drop) struct text *a = text_new("A"), *b = text_new("B");
     AUTO(state_free) struct node_state *two = plain_state(2, a), *one = plain_state(1, a);
     AUTO(state_free) struct node_state *other = plain_state(4, b);
-    AUTO(supply_clear) struct product_supply supply = {0};
+    AUTO(supply_clear) struct supply supply = {0};
 
     (void)state;
     use_take(&two->use, two->node, 1, 400, 0, ISOLATION_SOFT);
@@ -63,7 +63,7 @@ static void test_supply__what_is_taken_out_again_was_never_there(void **state)
 {
     AUTO(text_drop) struct text *a = text_new("A"), *b = text_new("B");
     AUTO(state_free) struct node_state *first = plain_state(2, a), *second = plain_state(3, b);
-    AUTO(supply_clear) struct product_supply supply = {0};
+    AUTO(supply_clear) struct supply supply = {0};
 
     (void)state;
     use_take(&first->use, first->node, 0, 1000, 0, ISOLATION_SOFT);
@@ -82,7 +82,7 @@ static void test_supply__a_product_whose_devices_are_all_taken_stays(void **stat
 {
     AUTO(text_drop) struct text *a = text_new("A");
     AUTO(state_free) struct node_state *node = plain_state(1, a);
-    AUTO(supply_clear) struct product_supply supply = {0};
+    AUTO(supply_clear) struct supply supply = {0};
 
     (void)state;
     use_take(&node->use, node->node, 0, 1000, 0, ISOLATION_SOFT);
@@ -95,13 +95,16 @@ static void test_supply__a_copy_lives_longer_than_what_it_was_made_of(void **sta
 {
     AUTO(text_drop) struct text *a = text_new("A");
     AUTO(state_free) struct node_state *node = plain_state(1, a);
-    AUTO(supply_clear) struct product_supply copy = {0};
-    struct product_supply supply = {0};
+    AUTO(product_supply_clear) struct product_supply copy = {0};
+    struct product_supply shown = {0};
+    struct supply supply = {0};
 
     (void)state;
     supply_add(&supply, node);
-    supply_copy(&supply, &copy);
+    supply_show(&supply, &shown);
     supply_clear(&supply);
+    product_supply_copy(&shown, &copy);
+    product_supply_clear(&shown);
     assert_int_equal(copy.count, 1);
     assert_string_equal(copy.items[0].product->chars, "A");
     assert_int_equal(a->references, 3); /* ours, the device's, the copy's */
@@ -109,33 +112,81 @@ static void test_supply__a_copy_lives_longer_than_what_it_was_made_of(void **sta
 
 #define PRODUCTS (SCARCITY_PRODUCTS_MAX + 8)
 
-/* Those without room are not counted, and whatever comes and goes then, nothing is lost or kept. */
-static void test_supply__more_products_than_there_is_room_for_do_no_harm(void **state)
-{
+/* A node with a device of each of many products; the last has three nodes more. */
+struct many {
     struct text *products[PRODUCTS];
-    struct node_state *states[PRODUCTS];
-    AUTO(supply_clear) struct product_supply supply = {0};
+    struct node_state *states[PRODUCTS], *more[3];
+};
+
+static void many_init(struct many *many)
+{
+    for (unsigned i = 0; i < PRODUCTS; i++) {
+        AUTO_FREE char *name = xasprintf("P%02u", i);
+
+        many->products[i] = text_new(name);
+        many->states[i] = plain_state(1, many->products[i]);
+    }
+    for (unsigned i = 0; i < ARRAY_LEN(many->more); i++)
+        many->more[i] = plain_state(1, many->products[PRODUCTS - 1]);
+}
+
+/* Nobody else holds what there is. */
+static void many_end(struct many *many)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(many->more); i++)
+        state_free(&many->more[i]);
+    for (unsigned i = 0; i < PRODUCTS; i++) {
+        state_free(&many->states[i]);
+        assert_int_equal(many->products[i]->references, 1);
+        text_unref(many->products[i]);
+    }
+}
+
+static void test_supply__counts_more_products_than_are_shown(void **state)
+{
+    struct supply supply = {0};
+    struct many many;
 
     (void)state;
-    for (unsigned i = 0; i < PRODUCTS; i++) {
-        AUTO_FREE char *name = xasprintf("P%u", i);
+    many_init(&many);
+    for (unsigned i = 0; i < PRODUCTS; i++)
+        supply_add(&supply, many.states[i]);
+    supply_add(&supply, many.more[0]);
+    supply_add(&supply, many.more[1]);
+    supply_remove(&supply, many.states[0]);
+    supply_remove(&supply, many.more[0]);
+    supply_add(&supply, many.more[2]);
+    assert_int_equal(supply.count, PRODUCTS - 1);
+    for (size_t i = 0; i < supply.count; i++) {
+        bool is_last = supply.items[i].product == many.products[PRODUCTS - 1];
 
-        products[i] = text_new(name);
-        states[i] = plain_state(2, products[i]);
-        supply_add(&supply, states[i]);
+        assert_int_equal(supply.items[i].devices, is_last ? 3 : 1);
+        assert_int_equal(supply.items[i].idle_milli, is_last ? 3000 : 1000);
     }
-    assert_int_equal(supply.count, SCARCITY_PRODUCTS_MAX);
-    supply_remove(&supply, states[0]);
-    supply_add(&supply, states[PRODUCTS - 1]); /* the same once more: now there is room */
-    supply_remove(&supply, states[PRODUCTS - 1]);
-    for (unsigned i = 1; i < PRODUCTS; i++)
-        supply_remove(&supply, states[i]);
-    assert_int_equal(supply.count, 0);
-    for (unsigned i = 0; i < PRODUCTS; i++) {
-        state_free(&states[i]);
-        assert_int_equal(products[i]->references, 1);
-        text_unref(products[i]);
-    }
+    supply_clear(&supply);
+    many_end(&many);
+}
+
+static void test_supply__shows_the_products_with_the_most_devices(void **state)
+{
+    struct product_supply shown;
+    struct supply supply = {0};
+    struct many many;
+
+    (void)state;
+    many_init(&many);
+    for (unsigned i = PRODUCTS; i-- > 0;)
+        supply_add(&supply, many.states[i]);
+    supply_add(&supply, many.more[0]);
+    supply_show(&supply, &shown);
+    assert_int_equal(shown.count, SCARCITY_PRODUCTS_MAX);
+    assert_ptr_equal(shown.items[0].product, many.products[PRODUCTS - 1]);
+    assert_int_equal(shown.items[0].devices, 2);
+    for (unsigned i = 1; i < shown.count; i++)
+        assert_ptr_equal(shown.items[i].product, many.products[i - 1]);
+    product_supply_clear(&shown);
+    supply_clear(&supply);
+    many_end(&many);
 }
 
 int main(void)
@@ -145,7 +196,8 @@ int main(void)
         cmocka_unit_test(test_supply__what_is_taken_out_again_was_never_there),
         cmocka_unit_test(test_supply__a_product_whose_devices_are_all_taken_stays),
         cmocka_unit_test(test_supply__a_copy_lives_longer_than_what_it_was_made_of),
-        cmocka_unit_test(test_supply__more_products_than_there_is_room_for_do_no_harm),
+        cmocka_unit_test(test_supply__counts_more_products_than_are_shown),
+        cmocka_unit_test(test_supply__shows_the_products_with_the_most_devices),
     };
 
     return cmocka_run_group_tests_name("supply", tests, NULL, NULL);

@@ -47,8 +47,10 @@ struct lock_keeper *lock_keeper_new(const struct lock_keeper_options *options)
     return keeper;
 }
 
-static void free_lane(struct lane *lane)
+static void free_lane(void *value)
 {
+    struct lane *lane = value;
+
     for (size_t i = 0; i < NODE_LOCK_KINDS; i++)
         free(lane->shown[i].text);
     while (lane->claims != NULL)
@@ -57,24 +59,25 @@ static void free_lane(struct lane *lane)
     free(lane);
 }
 
+/* A turn that fails touches its lane in the index: no lane is freed before all have. */
+static void fail_turns(struct lane *lane)
+{
+    while (lane->turns != NULL) {
+        assert(lane->turns->state == TURN_WAITS); /* else the binder is still there */
+        lock_turn_fail(lane->turns, "topofit is stopping");
+    }
+}
+
 void lock_keeper_free(struct lock_keeper *keeper)
 {
     struct map_cursor at = {0};
 
     if (keeper == NULL)
         return;
-    while (map_next(keeper->lanes, &at)) {
-        struct lane *lane = at.value;
-
-        while (lane->turns != NULL) {
-            assert(lane->turns->state == TURN_WAITS); /* else the binder is still there */
-            lock_turn_fail(lane->turns, "topofit is stopping");
-        }
-        map_remove(keeper->lanes, lane->node);
-        free_lane(lane);
-    }
-    map_free(keeper->lanes, NULL);
+    while (map_next(keeper->lanes, &at))
+        fail_turns(at.value);
     lane_index_clear(&keeper->index);
+    map_free(keeper->lanes, free_lane);
     lock_keeper_nodes(keeper).begin(keeper); /* drops a list that was arriving */
     map_free(keeper->listed, NULL);
     version_book_clear(&keeper->versions);

@@ -34,7 +34,7 @@ static void test_waste__of_two_kinds_is_taken_away_both(void **state)
     AUTO(lock_story_free) struct lock_story *story = story_with_binding(&end);
 
     (void)state;
-    want_bind_with(story, "p2", "n1", NODE_LOCK_DSMLU);
+    want_bind_with(story, "p2", "n1", NODE_LOCK_BARE);
     reply_refusal(story, 403);
     expect_sent(story, "PATCH", "n1");
     assert_contains(story->sent.body, DSMLU_KEY);
@@ -104,7 +104,7 @@ static void test_lock_of_an_unclear_binding__is_not_forgotten_for_one_of_another
             lose_answer(story);
     }
     assert_int_equal(end->outcome, BIND_UNCLEAR);
-    second = want_bind_with(story, "p2", "n1", NODE_LOCK_DSMLU);
+    second = want_bind_with(story, "p2", "n1", NODE_LOCK_BARE);
     expect_sent(story, "PATCH", "n1");
     assert_contains(story->sent.body, LATER_DSMLU_LOCK);
     reply_node_locks(story, "n1", 102, LOCK_OF("p1"), LATER_DSMLU_LOCK);

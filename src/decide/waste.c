@@ -15,6 +15,15 @@
 
 /* --- the model of one kind of device ---------------------------------------------------------- */
 
+/* More than the whole is looked at as just that, so that no amount can wrap around to a small one.
+ */
+static uint64_t share_milli(uint64_t amount, uint64_t whole)
+{
+    if (amount > whole)
+        return WHOLE_DEVICE_MILLI + 1;
+    return (amount * WHOLE_DEVICE_MILLI + whole - 1) / whole;
+}
+
 /*
  * What a task takes of such a device, in thousandths: the greater of its memory and its cores. 0:
  * it is none for such devices.
@@ -27,10 +36,8 @@ static unsigned need_milli(const struct mix_task *task, const struct device *dev
         return 0;
     if (task->is_whole)
         return WHOLE_DEVICE_MILLI;
-    memory =
-        task->ask.memory_kind == MEMORY_PERCENT
-            ? task->ask.memory * (WHOLE_DEVICE_MILLI / 100)
-            : (task->ask.memory * WHOLE_DEVICE_MILLI + device->memory_mib - 1) / device->memory_mib;
+    memory = share_milli(task->ask.memory,
+                         task->ask.memory_kind == MEMORY_PERCENT ? 100 : device->memory_mib);
     cores = (uint64_t)task->ask.cores * WHOLE_DEVICE_MILLI /
             (task->ask.cores_percent ? 100 : device->cores);
     most = memory > cores ? memory : cores;

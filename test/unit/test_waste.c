@@ -149,6 +149,25 @@ static void test_waste__knows_each_kind_of_device_by_its_size(void **state)
     pod_mix_unref(mix);
 }
 
+/* The amount, in thousandths, is a small number modulo 2^64. */
+static void test_waste__no_device_is_for_pods_that_ask_for_absurdly_much(void **state)
+{
+    static const enum memory_kind kinds[] = {MEMORY_MIB, MEMORY_PERCENT};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct mix_task task = {.ask = {.class = &test_class, .count = 1, .memory_kind = kinds[i]},
+                                .share = 1};
+        struct pod_mix *mix = pod_mix_new(1);
+
+        task.ask.memory =
+            kinds[i] == MEMORY_MIB ? UINT64_C(18446744073709552) : UINT64_MAX / 10 + 1;
+        pod_mix_add(mix, &task);
+        assert_near(waste_of_one(mix, 70, 0), 700, 0.01);
+        pod_mix_unref(mix);
+    }
+}
+
 /* Of two kinds of devices the mix wants one: the other strands nothing, wherever it stands. */
 static void test_waste__devices_that_nobody_wants_take_no_cpu_from_the_others(void **state)
 {
@@ -251,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_waste__an_idle_device_is_used_by_pods_that_take_it_whole),
         cmocka_unit_test(test_waste__devices_without_cpu_are_stranded),
         cmocka_unit_test(test_waste__knows_each_kind_of_device_by_its_size),
+        cmocka_unit_test(test_waste__no_device_is_for_pods_that_ask_for_absurdly_much),
         cmocka_unit_test(test_waste__devices_that_nobody_wants_take_no_cpu_from_the_others),
         cmocka_unit_test(test_waste__a_pod_of_several_fractions_comes_to_several_devices),
         cmocka_unit_test(test_waste__stays_within_what_a_device_is_worth),

@@ -19,8 +19,10 @@
 #include "topofit/cluster.h"
 #include "topofit/decide.h"
 #include "topofit/device_class.h"
+#include "topofit/gputopo_memo.h"
 #include "topofit/history.h"
 #include "topofit/moment.h"
+#include "topofit/waste_memo.h"
 
 /* Decisions remembered between calls; what they depend on is part of what is remembered. */
 struct recall;

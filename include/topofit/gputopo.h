@@ -69,13 +69,17 @@ struct topology_choice {
 };
 
 /*
- * Remembers choices of interned graphs. Fixed size, direct mapped; safe to share between threads:
- * a slot in use by another thread counts as a miss. NULL for 0 slots, or without memory: everything
- * works without a memo.
+ * Who remembers choices: the caller (gputopo_memo.h), since nothing is kept in here. Everything
+ * works without one, and an answer never depends on it: it gives back what was stored for the very
+ * same question, or nothing.
  */
-struct gputopo_memo;
-struct gputopo_memo *gputopo_memo_new(unsigned slots);
-void gputopo_memo_free(struct gputopo_memo *memo);
+struct gputopo_memo {
+    /* A choice for the question under the rule's mode and limits or any other. false: not known. */
+    bool (*find)(struct gputopo_memo *memo, const struct topology_question *question,
+                 const struct topology_rule *rule, struct topology_choice *out);
+    void (*store)(struct gputopo_memo *memo, const struct topology_question *question,
+                  const struct topology_rule *rule, const struct topology_choice *choice);
+};
 
 /*
  * The best set of question->count devices under a rule.

@@ -27,7 +27,6 @@ struct mix_task {
 
 struct pod_mix {
     unsigned references;
-    uint64_t serial; /* unique among those of a cluster; 0: not published */
     size_t count;
     struct mix_task tasks[]; /* the most frequent first */
 };

@@ -4,14 +4,15 @@
  *
  * Two things strand idle parts of devices: holes that no pod of the mix fits into, and hosts whose
  * CPU is gone before their devices are. Each is weighed by what usually comes, in thousandths of a
- * device. A model is what follows from a mix for one kind of device; models are the caller's
- * memory. Pure: no I/O, no clock, no allocation.
+ * device. A model is what follows from a mix for one kind of device; it is dear to compute, so the
+ * caller keeps models (waste_memo.h). Pure: no I/O, no clock, no allocation.
  *
  * source  docs/concepts/packing.md
  */
 #ifndef TOPOFIT_WASTE_H
 #define TOPOFIT_WASTE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "topofit/leftover.h"
@@ -29,31 +30,19 @@ struct waste_model {
     double cpu_per_device; /* CPU-milli that the mix takes with each device-milli; 0: none */
 };
 
-#define WASTE_MODELS_MAX 8 /* kinds of devices remembered at once */
+/* Compute the model of such devices: about half a millisecond. */
+void waste_model_init(struct waste_model *model, const struct pod_mix *mix,
+                      const struct device *device);
 
-/* What follows from a mix; filled as kinds of devices are met. Zero it, and set mix. */
-struct waste_models {
-    const struct pod_mix *mix; /* borrowed */
-    unsigned count, next;
-    struct waste_model items[WASTE_MODELS_MAX];
-};
-
-/*
- * Remembers models from call to call: one costs about a millisecond. Fixed size; safe to share
- * between threads: whoever finds it in use goes without. NULL works everywhere.
- */
-struct waste_memo;
-struct waste_memo *waste_memo_new(void);
-void waste_memo_free(struct waste_memo *memo);
-
-/* The models of a mix as far as they are known; keep those that came to be known since. */
-void waste_memo_load(struct waste_memo *memo, const struct pod_mix *mix, struct waste_models *out);
-void waste_memo_store(struct waste_memo *memo, const struct waste_models *models);
+/* Is it that of such devices? They are of a kind when class, memory and cores are equal. */
+bool waste_model_is_of(const struct waste_model *model, const struct device *device);
 
 /*
  * The waste of what is left on a node. Only differences mean something: what is left may be worth
  * more than its size, where it is just what is wanted.
+ *
+ * models  [device_count] that of each of the node's devices.
  */
-double waste_milli(struct waste_models *models, const struct leftover *leftover);
+double waste_milli(const struct waste_model *const *models, const struct leftover *leftover);
 
 #endif

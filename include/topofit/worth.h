@@ -50,8 +50,8 @@ struct worth_question {
     const struct plan *plan;
 };
 
-/* models: of the mix of pods; its mix is NULL when that is not known. */
-void worth_of(const struct worth_question *question, struct waste_models *models,
+/* models: of the node's devices (waste_milli); NULL when the mix of pods is not known. */
+void worth_of(const struct worth_question *question, const struct waste_model *const *models,
               struct worth *out);
 
 /* Charge a worth for what it costs others, as so much waste. */

@@ -205,7 +205,8 @@ static void session_open(struct session *session)
     *session = (struct session){.meter.started_ms = clock_monotonic_ms()};
     session->extender = (struct extender){.cluster = cluster_new(&key),
                                           .history = history_new(&key),
-                                          .memo = gputopo_memo_new(MEMO_SLOTS)};
+                                          .memo = gputopo_memo_new(MEMO_SLOTS),
+                                          .waste_memo = waste_memo_new()};
     session->port = (struct embedded_port){session->extender.cluster, &session->classes};
     session->extender.binder = embedded_bind_port(&session->port);
 }
@@ -216,6 +217,7 @@ static void session_clear(struct session *session)
     cluster_free(session->extender.cluster);
     history_free(session->extender.history);
     gputopo_memo_free(session->extender.memo);
+    waste_memo_free(session->extender.waste_memo);
     class_table_clear(&session->classes);
 }
 

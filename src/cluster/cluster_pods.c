@@ -245,8 +245,6 @@ static void tally(struct cluster *cluster, const struct pod *pod)
 
 static void publish_mix(struct cluster *cluster, struct pod_mix *steal_mix)
 {
-    if (steal_mix != NULL)
-        steal_mix->serial = ++cluster->last_version;
     pod_mix_unref(cluster->mix);
     cluster->mix = steal_mix;
     cluster_show_mix(cluster);

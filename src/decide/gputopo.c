@@ -95,9 +95,10 @@ void gputopo_choose(const struct topology_question *question, const struct topol
         *out = (struct topology_choice){.tier = TIER_UNKNOWN};
         return;
     }
-    if (!gputopo_memo_find(memo, question, rule, out)) {
+    if (memo == NULL || !memo->find(memo, question, rule, out)) {
         find(question, rule, out);
-        gputopo_memo_store(memo, question, rule, out);
+        if (memo != NULL)
+            memo->store(memo, question, rule, out);
     }
     out->satisfied = is_allowed(rule, out->tier);
 }

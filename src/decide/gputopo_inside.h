@@ -195,13 +195,4 @@ device_mask gputopo_single(const struct gputopo_field *field,
                            const struct topology_question *question,
                            const struct topology_rule *rule, struct gputopo_work *work);
 
-/* --- gputopo_memo.c ----------------------------------------------------------------------------
- */
-
-/* Look a choice up; what depends on mode and limits only (`satisfied`) is not part of it. */
-bool gputopo_memo_find(struct gputopo_memo *memo, const struct topology_question *question,
-                       const struct topology_rule *rule, struct topology_choice *out);
-void gputopo_memo_store(struct gputopo_memo *memo, const struct topology_question *question,
-                        const struct topology_rule *rule, const struct topology_choice *choice);
-
 #endif

@@ -187,8 +187,8 @@ static void fill_worths(const struct demand *demand, struct waste_model *model)
     }
 }
 
-static void fill_model(const struct pod_mix *mix, const struct device *device,
-                       struct waste_model *model)
+void waste_model_init(struct waste_model *model, const struct pod_mix *mix,
+                      const struct device *device)
 {
     struct demand demand;
 
@@ -201,22 +201,10 @@ static void fill_model(const struct pod_mix *mix, const struct device *device,
     fill_worths(&demand, model);
 }
 
-static const struct waste_model *model_for(struct waste_models *models, const struct device *device)
+bool waste_model_is_of(const struct waste_model *model, const struct device *device)
 {
-    struct waste_model *model;
-
-    for (unsigned i = 0; i < models->count; i++) {
-        model = &models->items[i];
-        if (model->class == device->class && model->memory_mib == device->memory_mib &&
-            model->cores == device->cores)
-            return model;
-    }
-    model = &models->items[models->next];
-    models->next = (models->next + 1) % WASTE_MODELS_MAX;
-    if (models->count < WASTE_MODELS_MAX)
-        models->count++;
-    fill_model(models->mix, device, model);
-    return model;
+    return model->class == device->class && model->memory_mib == device->memory_mib &&
+           model->cores == device->cores;
 }
 
 /* --- a node ----------------------------------------------------------------------------------- */
@@ -236,14 +224,14 @@ static double stranded_milli(const struct leftover *leftover, const struct appet
     return appetite->device_milli > fed ? appetite->device_milli - fed : 0;
 }
 
-double waste_milli(struct waste_models *models, const struct leftover *leftover)
+double waste_milli(const struct waste_model *const *models, const struct leftover *leftover)
 {
     const struct node *node = leftover->node;
     struct appetite appetite = {0};
     double sum = 0;
 
     for (unsigned i = 0; i < node->device_count; i++) {
-        const struct waste_model *model = model_for(models, &node->devices[i]);
+        const struct waste_model *model = models[i];
         unsigned idle = leftover->idle_milli[i];
 
         sum += idle - (double)model->worth_milli[idle / CELL_MILLI];

@@ -98,12 +98,12 @@ static uint32_t waste_steps(double steps)
 }
 
 /* What is shut in on devices without a place for another tenant is lost whatever comes. */
-static uint32_t judge_waste(struct waste_models *models, const struct leftover *before,
+static uint32_t judge_waste(const struct waste_model *const *models, const struct leftover *before,
                             const struct leftover *after)
 {
     double less_waste = (double)before->closed_milli - after->closed_milli;
 
-    if (models->mix == NULL)
+    if (models == NULL)
         return waste_steps(less_waste * STEPS_PER_MILLI);
     less_waste += waste_milli(models, before) - waste_milli(models, after);
     return waste_steps(less_waste * STEPS_PER_MILLI -
@@ -125,7 +125,8 @@ static uint32_t judge_settled(const struct worth_question *question)
     return takes_whole ? question->rank.settled_0_7 : 0;
 }
 
-void worth_of(const struct worth_question *question, struct waste_models *models, struct worth *out)
+void worth_of(const struct worth_question *question, const struct waste_model *const *models,
+              struct worth *out)
 {
     const struct plan *plan = question->plan;
     struct leftover before, after;

@@ -367,18 +367,17 @@ void ranking_begin(struct ranking *ranking, const struct extender *extender,
 {
     const struct decide_policy *policy = &extender->options.policy;
 
-    *ranking = (struct ranking){
-        .pod = pod,
-        .memo = extender->waste_memo,
-        .packing = decide_packing(policy, &pod->request),
-        .looks_at_links = decide_topology_rule(policy, &pod->request).mode != TOPOLOGY_OFF};
-    waste_memo_load(ranking->memo, snapshot->mix, &ranking->models);
+    memset(ranking, 0, sizeof *ranking);
+    ranking->pod = pod;
+    ranking->packing = decide_packing(policy, &pod->request);
+    ranking->looks_at_links = decide_topology_rule(policy, &pod->request).mode != TOPOLOGY_OFF;
+    ranking->models = waste_memo_models(extender->waste_memo, snapshot->mix);
     scarcity_of(snapshot->mix, &snapshot->supply, &ranking->scarcity);
 }
 
 void ranking_end(struct ranking *ranking)
 {
-    waste_memo_store(ranking->memo, &ranking->models);
+    waste_models_unref(steal_ptr(&ranking->models));
 }
 
 /* What the plan costs others who insist on a product: devices of one node may be of several. */
@@ -408,9 +407,14 @@ struct ranked_node ranking_judge(struct ranking *ranking, const struct called_no
                                             .request = request,
                                             .host = ranking->pod->host,
                                             .plan = plan};
+    const struct waste_model *const *models = NULL;
     struct worth worth;
 
-    worth_of(&question, &ranking->models, &worth);
+    if (ranking->models != NULL) {
+        waste_models_of_node(ranking->models, called->node, &ranking->node_models);
+        models = ranking->node_models.of;
+    }
+    worth_of(&question, models, &worth);
     worth_charge(&worth, scarcity_cost(ranking, called->node, plan, worth.taken_milli));
     return (struct ranked_node){
         .name = called->name,

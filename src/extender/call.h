@@ -13,6 +13,7 @@
 #include "topofit/extender.h"
 #include "topofit/extender_json.h"
 #include "topofit/rank.h"
+#include "topofit/waste_memo.h"
 #include "topofit/worth.h"
 
 /* One call being answered. */
@@ -77,17 +78,16 @@ void called_node_clear(struct called_node *called);
 /* What ranking the nodes of one picture needs beside the nodes. Large: keep it off the stack. */
 struct ranking {
     const struct pod *pod;
-    struct waste_memo *memo;
     enum packing_policy packing;
-    bool looks_at_links; /* topology is not off */
-    struct waste_models models;
+    bool looks_at_links;         /* topology is not off */
+    struct waste_models *models; /* one reference; NULL: the mix is not known */
     struct scarcity scarcity;
+    struct node_models node_models; /* of the node judged last */
 };
 
 void ranking_begin(struct ranking *ranking, const struct extender *extender,
                    const struct snapshot *snapshot, const struct pod *pod);
 
-/* Keep what was learned on the way for the next call. */
 void ranking_end(struct ranking *ranking);
 
 /* How good a node is for the pod as it is planned there. */

@@ -8,6 +8,7 @@
 #include "wirings.h"
 
 #include "topofit/decide.h"
+#include "topofit/gputopo_memo.h"
 #include "topofit/mem.h"
 
 #include <dirent.h>

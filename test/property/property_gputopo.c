@@ -7,76 +7,11 @@
  */
 #include "support/peer_graphs.h"
 #include "support/test.h"
+#include "support/topology_questions.h"
 
 #include "topofit/gputopo.h"
 
 #define KEYS 20
-
-/* --- random machines and questions ---------------------------------------------------------------
- */
-
-static uint32_t next_random(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33);
-}
-
-static unsigned below(uint64_t *state, unsigned limit)
-{
-    return next_random(state) % limit;
-}
-
-/* Few different values, so that there are many ties to break. */
-static struct peer_graph *random_graph(uint64_t *state, unsigned n)
-{
-    static const uint16_t bandwidths[] = {0, 12, 20, 50, 50, 100};
-    struct peer_graph *graph = peers_new(n);
-    unsigned kinds = 1 + below(state, 6), quad = 1 + below(state, 4), shape = below(state, 4);
-
-    for (unsigned a = 0; a < n; a++) {
-        if (below(state, 5) != 0 && shape != 3)
-            peers_set_numa(graph, a, (int)below(state, 3));
-        for (unsigned b = a + 1; b < n; b++) {
-            enum tier tier = shape == 1 ? (a / quad == b / quad ? TIER_INTERCONNECT : TIER_CROSS)
-                                        : below(state, TIER_COUNT);
-            uint16_t gbps = bandwidths[below(state, kinds)];
-            struct link link = graph_link(tier, shape == 2 ? 0 : gbps);
-
-            if (below(state, 8) != 0)
-                peers_note_link(graph, a, b, &link);
-        }
-    }
-    peers_finish(graph);
-    return graph;
-}
-
-struct question {
-    struct topology_question question;
-    struct topology_rule rule;
-    uint16_t preference[DEVICE_MAX];
-};
-
-static void random_question(uint64_t *state, const struct peer_graph *graph, unsigned count_max,
-                            struct question *out)
-{
-    struct topology_question *question = &out->question;
-    device_mask all = mask_below(graph->n);
-
-    memset(out, 0, sizeof(*out));
-    out->rule.source = below(state, SOURCE_COUNT);
-    out->rule.least_damage = below(state, 4) != 0;
-    question->graph = graph;
-    question->candidates = below(state, 2) ? all : (next_random(state) & all);
-    question->idle = below(state, 3) ? all : (next_random(state) & all);
-    question->count = 1 + below(state, count_max);
-    question->preference_first = below(state, 4) == 0;
-    if (below(state, 2))
-        question->required =
-            mask_lowest(question->candidates & next_random(state), below(state, question->count));
-    for (unsigned i = 0; i < graph->n; i++)
-        out->preference[i] = (uint16_t)below(state, 4);
-    question->preference = below(state, 2) ? out->preference : NULL;
-}
 
 /* --- the order of sets, from the documentation
  * ---------------------------------------------------- */
@@ -435,32 +370,6 @@ static void test_gputopo_choose__f14_gives_exactly_the_number_asked_for(void **s
     peers_unref(graph);
 }
 
-static void test_gputopo_choose__remembers_what_it_would_find_again(void **state)
-{
-    struct gputopo_memo *memo = gputopo_memo_new(16);
-
-    (void)state;
-    for (uint64_t seed = 1; seed <= 500; seed++) {
-        uint64_t random = seed;
-        struct peer_graph *graph = random_graph(&random, 2 + (unsigned)(seed % 7));
-        struct question asked;
-        struct topology_choice expected, choice;
-
-        graph->serial = seed;
-        for (unsigned i = 0; i < 20; i++) {
-            random_question(&random, graph, 4, &asked);
-            gputopo_choose(&asked.question, &asked.rule, NULL, &expected);
-            for (unsigned again = 0; again < 2; again++) {
-                gputopo_choose(&asked.question, &asked.rule, memo, &choice);
-                assert_int_equal(choice.set, expected.set);
-                assert_int_equal(choice.satisfied, expected.satisfied);
-            }
-        }
-        peers_unref(graph);
-    }
-    gputopo_memo_free(memo);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -468,7 +377,6 @@ int main(void)
         cmocka_unit_test(test_gputopo_choose__equals_brute_force_on_sixteen_devices),
         cmocka_unit_test(test_gputopo_choose__relabelling_changes_no_figure),
         cmocka_unit_test(test_gputopo_choose__f14_gives_exactly_the_number_asked_for),
-        cmocka_unit_test(test_gputopo_choose__remembers_what_it_would_find_again),
     };
 
     return cmocka_run_group_tests_name("gputopo", tests, NULL, NULL);

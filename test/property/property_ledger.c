@@ -41,7 +41,6 @@ struct history {
     uint64_t chance;
     struct pod_server server;
     struct cluster *cluster;
-    struct gputopo_memo *memo;
     struct ledger_model model;
     struct node_set nodes;
     /* the list on its way */
@@ -385,7 +384,7 @@ static void bind(struct history *h)
             try_again(h, &pod, claim);
         return;
     }
-    decide_node(state->node, &state->use, pod.request, &policy, h->memo, &plan, &verdict);
+    decide_node(state->node, &state->use, pod.request, &policy, NULL, &plan, &verdict);
     if (verdict.reason == REASON_OK)
         reserve(h, &pod, node, state, &plan);
 }
@@ -474,7 +473,6 @@ static void begin(struct history *h, uint64_t seed)
     *h = (struct history){.chance = seed * 7919};
     pod_server_init(&h->server, seed);
     h->cluster = cluster_new(&test_key);
-    h->memo = gputopo_memo_new(256);
     node_set_init(&h->nodes, h->cluster, &h->chance);
 }
 
@@ -482,7 +480,6 @@ static void end(struct history *h)
 {
     snapshot_unref(h->old_snapshot);
     cluster_free(h->cluster);
-    gputopo_memo_free(h->memo);
     node_set_clear(&h->nodes);
     pod_server_clear(&h->server);
 }

@@ -135,7 +135,6 @@ static void reference_node(const struct harness *harness, const struct node_stat
     const struct ask *ask = &request->asks[0];
     struct plan plan = {.tier = TIER_UNKNOWN, .quality_0_100 = 100};
     struct node_use after;
-    struct waste_models models = {0};
     struct worth worth;
     const struct fit_question question = {
         .node = state->node, .use = &state->use, .request = request, .ask = ask};
@@ -161,7 +160,7 @@ static void reference_node(const struct harness *harness, const struct node_stat
     worth_of(
         &(struct worth_question){
             .node = state->node, .use = &state->use, .request = request, .plan = &plan},
-        &models, &worth);
+        NULL, &worth);
     out->ranked.merit = worth_merit(&worth, harness->extender.options.policy.packing);
 }
 

@@ -150,20 +150,25 @@ static void take(struct placing *placing, device_mask devices)
 static struct worth worth_with(const struct placing *placing, const struct pod_mix *mix)
 {
     const struct decide_policy policy = decide_policy_default();
-    struct waste_models models = {.mix = mix};
+    const struct waste_model *models[DEVICE_MAX];
+    struct waste_model model;
     struct verdict verdict = {0};
     struct plan plan;
     struct worth worth;
 
     decide_node(placing->node, &placing->use, &placing->request, &policy, NULL, &plan, &verdict);
     assert_int_equal(verdict.reason, REASON_OK);
+    if (mix != NULL)
+        waste_model_init(&model, mix, &placing->node->devices[0]); /* all are alike */
+    for (unsigned i = 0; i < placing->node->device_count; i++)
+        models[i] = &model;
     worth_of(&(struct worth_question){.node = placing->node,
                                       .use = &placing->use,
                                       .rank = placing->rank,
                                       .request = &placing->request,
                                       .host = placing->host,
                                       .plan = &plan},
-             &models, &worth);
+             mix != NULL ? models : NULL, &worth);
     return worth;
 }
 

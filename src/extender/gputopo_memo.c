@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gputopo_memo - choices of interned graphs, remembered.
+ * gputopo_memo - choices of interned graphs, remembered from call to call.
  *
- * Direct mapped: a question has one slot, and a newer question in the same slot replaces the older
- * one. A slot is locked by a flag that nobody waits for, so readers never stall each other.
+ * A question has one slot, and a newer question in the same slot replaces the older one. A slot is
+ * locked by a flag that nobody waits for.
  */
-#include "gputopo_inside.h"
+#include "topofit/gputopo_memo.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -31,29 +31,11 @@ struct slot {
     struct topology_choice choice;
 };
 
-struct gputopo_memo {
+struct memo {
+    struct gputopo_memo port; /* first: it is what decide sees of this */
     unsigned count;
     struct slot slots[];
 };
-
-struct gputopo_memo *gputopo_memo_new(unsigned slots)
-{
-    struct gputopo_memo *memo = NULL;
-
-    if (slots > 0)
-        memo = calloc(1, sizeof(*memo) + (size_t)slots * sizeof(struct slot));
-    if (memo == NULL)
-        return NULL;
-    memo->count = slots;
-    for (unsigned i = 0; i < slots; i++)
-        atomic_flag_clear(&memo->slots[i].in_use);
-    return memo;
-}
-
-void gputopo_memo_free(struct gputopo_memo *memo)
-{
-    free(memo);
-}
 
 static void fill_key(struct key *key, const struct topology_question *question,
                      const struct topology_rule *rule)
@@ -76,7 +58,7 @@ static void fill_key(struct key *key, const struct topology_question *question,
 }
 
 /* Mix 8 bytes at a time; only the slot depends on it, never the answer. */
-static unsigned slot_of(const struct gputopo_memo *memo, const struct key *key)
+static unsigned slot_of(const struct memo *memo, const struct key *key)
 {
     size_t length = offsetof(struct key, preference) + key->length * sizeof(*key->preference);
     uint64_t hash = 0, word;
@@ -89,14 +71,16 @@ static unsigned slot_of(const struct gputopo_memo *memo, const struct key *key)
     return (unsigned)((hash >> 32) % memo->count);
 }
 
-bool gputopo_memo_find(struct gputopo_memo *memo, const struct topology_question *question,
-                       const struct topology_rule *rule, struct topology_choice *out)
+/* What depends on mode and limits only (`satisfied`) is not part of what is remembered. */
+static bool find(struct gputopo_memo *port, const struct topology_question *question,
+                 const struct topology_rule *rule, struct topology_choice *out)
 {
+    struct memo *memo = (struct memo *)port;
     struct key key;
     struct slot *slot;
     bool found;
 
-    if (memo == NULL || question->graph->serial == 0)
+    if (question->graph->serial == 0)
         return false;
     fill_key(&key, question, rule);
     slot = &memo->slots[slot_of(memo, &key)];
@@ -109,13 +93,14 @@ bool gputopo_memo_find(struct gputopo_memo *memo, const struct topology_question
     return found;
 }
 
-void gputopo_memo_store(struct gputopo_memo *memo, const struct topology_question *question,
-                        const struct topology_rule *rule, const struct topology_choice *choice)
+static void store(struct gputopo_memo *port, const struct topology_question *question,
+                  const struct topology_rule *rule, const struct topology_choice *choice)
 {
+    struct memo *memo = (struct memo *)port;
     struct key key;
     struct slot *slot;
 
-    if (memo == NULL || question->graph->serial == 0)
+    if (question->graph->serial == 0)
         return;
     fill_key(&key, question, rule);
     slot = &memo->slots[slot_of(memo, &key)];
@@ -125,4 +110,24 @@ void gputopo_memo_store(struct gputopo_memo *memo, const struct topology_questio
     slot->key = key;
     slot->choice = *choice;
     atomic_flag_clear_explicit(&slot->in_use, memory_order_release);
+}
+
+struct gputopo_memo *gputopo_memo_new(unsigned slots)
+{
+    struct memo *memo = NULL;
+
+    if (slots > 0)
+        memo = calloc(1, sizeof(*memo) + (size_t)slots * sizeof(struct slot));
+    if (memo == NULL)
+        return NULL;
+    memo->port = (struct gputopo_memo){.find = find, .store = store};
+    memo->count = slots;
+    for (unsigned i = 0; i < slots; i++)
+        atomic_flag_clear(&memo->slots[i].in_use);
+    return &memo->port;
+}
+
+void gputopo_memo_free(struct gputopo_memo *memo)
+{
+    free(memo);
 }

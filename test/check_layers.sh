@@ -77,17 +77,26 @@ clocks=$(grep -ln clock_gettime src/*/*.c | grep -v edge/clock.c || true)
 if [ -n "$clocks" ]; then complain "only edge/clock.c reads the time, not: $clocks"; fi
 if grep -nE '[^_a-z]exit[ ]*\(' src/*/*.c; then complain "only main exits"; fi
 
-# decide is pure: its undefined symbols are its own, model's, and a handful of libc.
+# decide keeps nothing between calls: what is remembered of them is the caller's.
+if grep -nE 'stdatomic|__atomic|pthread|_Thread_local|volatile|[^_a-z](malloc|calloc|realloc|free)[ ]*\(' \
+    src/decide/*.[ch]; then complain "decide neither allocates nor shares: the above belongs elsewhere"; fi
+
+# decide is pure: its undefined symbols are its own, model's, and a handful of libc; of model's,
+# none that allocates or counts references; and it has no variables that last.
 [ $# -ge 3 ] || exit $bad
 known=$(mktemp)
 trap 'rm -f "$known"' EXIT
 {
     nm --defined-only "$2" "$3" | awk 'NF == 3 {print $3}'
     printf '%s\n' memcpy memset memcmp bcmp memmove qsort strcmp strlen __assert_fail __stack_chk_fail \
-        __memcpy_chk __memset_chk calloc free _GLOBAL_OFFSET_TABLE_
+        __memcpy_chk __memset_chk _GLOBAL_OFFSET_TABLE_
 } | sort -u >"$known"
 nm -u "$2" | awk '$1 == "U" {print $2}' | sort -u |
     grep -vE '^(__asan|__ubsan|__tsan|__sanitizer|__gcov|llvm_)' | comm -23 - "$known" | {
     if grep .; then echo "decide uses the symbols above: it must be pure" >&2; exit 1; fi
 } || bad=1
+lasting='(^|_)(new|free|ref|unref|add_ask|add_container|add_device|set_problem)$'
+nm -u "$2" | awk '$1 == "U" {print $2}' | grep -E "$lasting" && complain "decide must not allocate"
+nm "$2" | awk '$2 ~ /^[bBC]$/ {print $3}' | grep -vE 'asan|ubsan|tsan|gcov|llvm' |
+    grep . && complain "decide has the variables above: it must keep nothing"
 exit $bad

@@ -33,7 +33,7 @@ static void tell_ranked(const struct extender *extender, const struct call *call
     struct decision decision;
 
     if (extender->options.event_words != EVENT_WORDS_HAMI || call->count == 0 ||
-        !history_find(extender->history, call->pod->namespace, call->pod->name, &decision))
+        !history_find_by_uid(extender->history, call->pod->uid, &decision))
         return;
     tell_fitting(extender, call, listing, decision.considered - decision.kept);
     decision_clear(&decision);

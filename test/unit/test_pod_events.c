@@ -132,6 +132,29 @@ static void test_events__in_hamis_words_name_the_best_of_the_nodes_that_fit(void
                 "find fit node(a), 1 nodes not fit, 1 nodes fit(a:10.00)");
 }
 
+/* A late question about a pod that had the name before: its nodes are not counted here. */
+static void test_events__in_hamis_words_are_not_those_of_a_namesake(void **state)
+{
+    struct told told = {0};
+    AUTO(harness_free) struct harness *harness = told_by(EVENT_WORDS_HAMI, &told);
+    AUTO_FREE char *late = NULL, *answer = NULL;
+    struct error err = {0};
+
+    (void)state;
+    api_node(harness, "a", 1, CARD_MIB);
+    api_node(harness, "b", 1, CARD_MIB, .unhealthy = "0");
+    api_pod(harness, "p", "gpu 1", .uid = "before");
+    late = question_body(harness, "p", "a");
+    api_delete_pod(harness, "p");
+    api_pod(harness, "p", "gpu 1");
+    ask_filter(harness, "p", "a b");
+    answer = ask_body(harness, extender_filter, late, &err);
+    assert_non_null(answer);
+    ask_prioritize(harness, "p", "a");
+    expect_told(&told, false, "FilteringSucceed",
+                "find fit node(a), 1 nodes not fit, 1 nodes fit(a:10.00)");
+}
+
 static void test_events__in_hamis_words_list_three_of_the_nodes_that_fit(void **state)
 {
     struct told told = {0};
@@ -212,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_events__in_hamis_words_name_a_few_nodes_of_many),
         cmocka_unit_test(test_events__in_hamis_words_add_up_what_has_the_same_word),
         cmocka_unit_test(test_events__in_hamis_words_name_the_best_of_the_nodes_that_fit),
+        cmocka_unit_test(test_events__in_hamis_words_are_not_those_of_a_namesake),
         cmocka_unit_test(test_events__in_hamis_words_list_three_of_the_nodes_that_fit),
         cmocka_unit_test(test_events__of_a_bound_pod_name_its_devices),
         cmocka_unit_test(test_events__of_a_bound_pod_are_in_hamis_words_where_wanted),

@@ -40,4 +40,7 @@ struct class_selections class_selections_copy(const struct class_selections *fro
 bool class_selections_equal(const struct class_selections *a, const struct class_selections *b);
 void class_selections_clear(struct class_selections *selections);
 
+/* How much memory they take. */
+size_t class_selections_bytes(const struct class_selections *selections);
+
 #endif

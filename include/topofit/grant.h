@@ -51,6 +51,8 @@ struct allocation {
 void allocation_init(struct allocation *allocation);
 void allocation_clear(struct allocation *allocation);
 void allocation_copy(const struct allocation *from, struct allocation *out);
+/* How much memory it takes besides itself. */
+size_t allocation_bytes(const struct allocation *allocation);
 bool allocation_equal(const struct allocation *a, const struct allocation *b);
 struct allocated_container *allocation_add_container(struct allocation *allocation,
                                                      const char *name, enum container_kind kind);

@@ -2,10 +2,11 @@
 /*
  * history - the last decision about each pod: why nodes were refused, with the numbers.
  *
- * Bounded: HISTORY_PODS_MAX pods and HISTORY_BYTES_MAX, the oldest forgotten first;
- * HISTORY_NODES_MAX refused nodes each, fewer where others were kept. Also remembers the pod as the
- * scheduler sent it, because a bind call carries only names and may come before the watch has shown
- * the pod. Safe from any thread; one mutex inside, held for memory work only.
+ * Bounded: HISTORY_PODS_MAX pods and HISTORY_BYTES_MAX, as the allocator counts, the oldest
+ * forgotten first; HISTORY_NODES_MAX refused nodes each, fewer where others were kept. Of a pod
+ * whose request has a problem only who it is and the problem are kept. Also remembers the pod as
+ * the scheduler sent it, because a bind call carries only names and may come before the watch has
+ * shown the pod. Safe from any thread; one mutex inside, held for memory work only.
  */
 #ifndef TOPOFIT_HISTORY_H
 #define TOPOFIT_HISTORY_H
@@ -22,7 +23,7 @@
 #define HISTORY_PODS_MAX 4096
 #define HISTORY_NODES_MAX 128
 #define HISTORY_NODES_KEPT_MAX 24     /* when some other node was kept: then hardly anybody asks */
-#define HISTORY_BYTES_MAX (64u << 20) /* about */
+#define HISTORY_BYTES_MAX (64u << 20) /* all that is nobody else's as well */
 
 struct refusal {
     size_t name_start;       /* of the node, in decision.names */
@@ -40,7 +41,7 @@ struct decision {
     size_t refusal_count, refusal_capacity;
     struct buf names;  /* of the nodes refused, each with a NUL */
     unsigned attempts; /* filter calls for this pod so far */
-    size_t bytes;      /* that it takes, about; set when it is put */
+    size_t bytes;      /* that it takes; set when it is put */
 };
 
 struct history;

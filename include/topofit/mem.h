@@ -53,4 +53,11 @@ void *mem_take(void *pointer);
 /* For AUTO_FREE: `pointer` is the address of a pointer variable. */
 void mem_free_pointer(void *pointer);
 
+/*
+ * What the allocator takes for a block of `size` bytes, its own share included, and for a string
+ * with its NUL (0 for NULL): for bounds on what outsiders can make large.
+ */
+size_t mem_block_bytes(size_t size);
+size_t mem_text_bytes(const char *text);
+
 #endif

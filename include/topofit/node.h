@@ -96,6 +96,9 @@ void node_note_problem(struct node *node, const char *format, ...)
 /* Position of a device id, case aside, or -1. */
 int node_find_device(const struct node *node, const char *id);
 
+/* How much memory it takes, without what it shares with other nodes. */
+size_t node_bytes(const struct node *node);
+
 /* Is there any difference but the reference count? Graphs are compared by content. */
 bool node_equal(const struct node *a, const struct node *b);
 

@@ -35,7 +35,7 @@ void outcome_unref(struct outcome *outcome);
 /* One line for people on why not, with the numbers. Written to text[size], cut to fit. */
 void outcome_describe(const struct outcome *outcome, char *text, size_t size);
 
-/* How much memory it takes, without its node. */
+/* How much memory it takes; of its node, what is nobody else's. */
 size_t outcome_bytes(const struct outcome *outcome);
 
 #endif

@@ -115,6 +115,9 @@ const struct link *peers_link(const struct peer_graph *graph, unsigned a, unsign
 /* Same size, links and NUMA nodes. */
 bool peers_equal(const struct peer_graph *a, const struct peer_graph *b);
 
+/* How much memory it takes. */
+size_t peers_bytes(const struct peer_graph *graph);
+
 struct peer_graph *peers_ref(struct peer_graph *graph);
 void peers_unref(struct peer_graph *graph);
 

@@ -52,6 +52,15 @@ bool pod_waits_nominated(const struct pod *pod);
 /* A copy of a pod that is bound to a node, without a record; one reference for the caller. */
 struct pod *pod_bound(const struct pod *pod, const char *node);
 
+/*
+ * What is to be remembered of a pod whose request has a problem: who it is, and the problem. One
+ * reference for the caller.
+ */
+struct pod *pod_unserved(const struct pod *pod);
+
+/* How much memory it takes. */
+size_t pod_bytes(const struct pod *pod);
+
 /* Is all that is kept of them the same? What is wrong with a record is not compared, only that. */
 bool pod_equal(const struct pod *a, const struct pod *b);
 

@@ -125,6 +125,12 @@ bool request_equal(const struct request *a, const struct request *b);
 /* Does the container of that position ask for the same in both? */
 bool request_container_equal(const struct request *a, const struct request *b, size_t container);
 
+/* How much memory it takes besides itself. */
+size_t request_bytes(const struct request *request);
+
+/* Let go of which devices are wanted: of a request with a problem nothing is decided. */
+void request_forget_wishes(struct request *request);
+
 void request_add_container(struct request *request, const char *name, enum container_kind kind);
 
 /* Append an ask. Sets `problem` when there are more than REQUEST_ASKS_MAX. */

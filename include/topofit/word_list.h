@@ -41,4 +41,7 @@ bool word_list_describes(const struct word_list *list, const char *text);
 /* "a, b, c", cut to fit text[size]; "" for an empty list. */
 void word_list_join(const struct word_list *list, char *text, size_t size);
 
+/* How much memory its words take. */
+size_t word_list_bytes(const struct word_list *list);
+
 #endif

@@ -84,3 +84,17 @@ void mem_free_pointer(void *pointer)
 {
     free(mem_take(pointer));
 }
+
+/* A head before each block, sizes in steps of 16, and no block below 32. source: malloc(3), glibc
+ */
+size_t mem_block_bytes(size_t size)
+{
+    size_t bytes = (size + sizeof(size_t) + 15) / 16 * 16;
+
+    return bytes > 32 ? bytes : 32;
+}
+
+size_t mem_text_bytes(const char *text)
+{
+    return text != NULL ? mem_block_bytes(strlen(text) + 1) : 0;
+}

@@ -9,23 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICE_ID_BYTES 64 /* about */
-#define NAMES_BYTES 1024   /* of the names of nodes refused, at first */
+#define NAMES_BYTES 1024 /* of the names of nodes refused, at first */
+#define PLACE_BYTES 64   /* of an entry in the map */
 
 struct history {
     pthread_mutex_t lock;
     struct map *by_uid; /* struct decision, owned, oldest first */
     size_t bytes;       /* of all of them, by decision_bytes() */
 };
-
-static size_t list_bytes(const struct word_list *list)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < list->count; i++)
-        bytes += strlen(list->items[i]) + sizeof list->items[i];
-    return bytes;
-}
 
 /* Outcomes are shared, mostly by nodes that follow each other; counted as if by nobody else. */
 static size_t refusals_bytes(const struct decision *decision)
@@ -36,28 +27,27 @@ static size_t refusals_bytes(const struct decision *decision)
     for (size_t i = 0; i < decision->refusal_count; i++) {
         const struct outcome *outcome = decision->refusals[i].outcome;
 
-        bytes += sizeof decision->refusals[i] + (outcome != last ? outcome_bytes(outcome) : 0);
+        bytes += outcome != last ? outcome_bytes(outcome) : 0;
         last = outcome;
     }
     return bytes;
 }
 
-/* About how much memory a decision takes; what outsiders can make long counts. */
+/* Of its place in the map: an entry and two slots, with the room that a map keeps. */
+static size_t place_bytes(const struct decision *decision)
+{
+    return mem_text_bytes(decision->pod->uid) + PLACE_BYTES;
+}
+
+/* All that is remembered of it, as the allocator has it: outsiders can make most of that long. */
 static size_t decision_bytes(const struct decision *decision)
 {
-    const struct request *request = &decision->pod->request;
-    const struct allocation *record = &decision->pod->record;
-    size_t bytes = sizeof *decision + sizeof *decision->pod + list_bytes(&request->use_devices) +
-                   list_bytes(&request->avoid_devices) + list_bytes(&request->use_products) +
-                   list_bytes(&request->avoid_products);
+    size_t bytes = mem_block_bytes(sizeof *decision) + pod_bytes(decision->pod) +
+                   place_bytes(decision) + refusals_bytes(decision);
 
-    for (size_t i = 0; i < request->container_count; i++)
-        bytes += strlen(request->containers[i].name) + sizeof request->containers[i];
-    for (size_t i = 0; i < record->container_count; i++)
-        bytes += strlen(record->containers[i].name) +
-                 record->containers[i].device_count *
-                     (sizeof(struct allocated_device) + DEVICE_ID_BYTES);
-    return bytes + decision->names.length + refusals_bytes(decision);
+    if (decision->refusals != NULL)
+        bytes += mem_block_bytes(decision->refusal_capacity * sizeof *decision->refusals);
+    return bytes + mem_block_bytes(decision->names.capacity);
 }
 
 struct history *history_new(const struct hash_key *key)
@@ -157,6 +147,15 @@ static void make_room(struct history *history, size_t bytes)
     }
 }
 
+/* Nothing will be decided about it until it is another pod: what it asks for is of no use. */
+static void keep_problem_only(struct decision *decision)
+{
+    struct pod *unserved = pod_unserved(decision->pod);
+
+    pod_unref(decision->pod);
+    decision->pod = unserved;
+}
+
 void history_put(struct history *history, struct decision *steal_decision)
 {
     struct decision *entry = xcalloc(1, sizeof *entry);
@@ -165,6 +164,8 @@ void history_put(struct history *history, struct decision *steal_decision)
 
     *entry = *steal_decision;
     *steal_decision = (struct decision){0};
+    if (entry->pod->request.problem != NULL)
+        keep_problem_only(entry);
     entry->attempts = 1;
     entry->bytes = bytes = decision_bytes(entry);
     pthread_mutex_lock(&history->lock);

@@ -146,6 +146,8 @@ struct pod *dialect_pod(const struct kube_pod *kube, const struct class_table *c
         pod->nominated = xstrdup(kube->nominated_node);
     pod->init_done = read_init_done(kube);
     dialect_request(kube, classes, &pod->request);
+    if (pod->request.problem != NULL)
+        request_forget_wishes(&pod->request);
     dialect_read_record(kube, classes, pod);
     return pod;
 }

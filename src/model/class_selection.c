@@ -84,3 +84,17 @@ void class_selections_clear(struct class_selections *selections)
     free(selections->items);
     *selections = (struct class_selections){0};
 }
+
+size_t class_selections_bytes(const struct class_selections *selections)
+{
+    size_t bytes = selections->items != NULL
+                       ? mem_block_bytes(selections->count * sizeof *selections->items)
+                       : 0;
+
+    for (size_t i = 0; i < selections->count; i++)
+        bytes += word_list_bytes(&selections->items[i].use_devices) +
+                 word_list_bytes(&selections->items[i].avoid_devices) +
+                 word_list_bytes(&selections->items[i].use_products) +
+                 word_list_bytes(&selections->items[i].avoid_products);
+    return bytes;
+}

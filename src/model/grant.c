@@ -77,6 +77,24 @@ void allocation_copy(const struct allocation *from, struct allocation *out)
     }
 }
 
+size_t allocation_bytes(const struct allocation *allocation)
+{
+    size_t bytes = mem_text_bytes(allocation->node) + mem_text_bytes(allocation->pod_uid);
+
+    if (allocation->containers != NULL)
+        bytes += mem_block_bytes(allocation->container_count * sizeof *allocation->containers);
+    for (size_t i = 0; i < allocation->container_count; i++) {
+        const struct allocated_container *container = &allocation->containers[i];
+
+        bytes += mem_text_bytes(container->name);
+        if (container->devices != NULL)
+            bytes += mem_block_bytes(container->device_count * sizeof *container->devices);
+        for (size_t k = 0; k < container->device_count; k++)
+            bytes += mem_text_bytes(container->devices[k].id);
+    }
+    return bytes;
+}
+
 static bool placement_equal(const struct partition_placement *a,
                             const struct partition_placement *b)
 {

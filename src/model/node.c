@@ -188,6 +188,46 @@ const char *node_label(const struct node *node, const char *key)
     return NULL;
 }
 
+static size_t own_text_bytes(const struct text *text)
+{
+    return text->references == 1 ? mem_block_bytes(sizeof *text + strlen(text->chars) + 1) : 0;
+}
+
+static size_t labels_bytes(const struct label_set *labels)
+{
+    size_t bytes;
+
+    if (labels->references > 1)
+        return 0;
+    bytes =
+        mem_block_bytes(sizeof *labels) + mem_block_bytes(labels->count * sizeof *labels->items);
+    for (size_t i = 0; i < labels->count; i++)
+        bytes += own_text_bytes(labels->items[i].key) + own_text_bytes(labels->items[i].value);
+    return bytes;
+}
+
+static size_t devices_bytes(const struct node *node)
+{
+    size_t bytes = mem_block_bytes(node->device_count * sizeof *node->devices);
+
+    for (unsigned i = 0; i < node->device_count; i++) {
+        const struct device *device = &node->devices[i];
+
+        bytes += mem_text_bytes(device->id) + own_text_bytes(device->product) +
+                 own_text_bytes(device->bus_id);
+        if (device->partitions != NULL && device->partitions->references == 1)
+            bytes += mem_block_bytes(sizeof *device->partitions);
+    }
+    return bytes;
+}
+
+size_t node_bytes(const struct node *node)
+{
+    return mem_block_bytes(sizeof *node) + mem_text_bytes(node->name) + mem_text_bytes(node->uid) +
+           mem_text_bytes(node->problem) + labels_bytes(node->labels) + devices_bytes(node) +
+           (node->graph->references == 1 ? peers_bytes(node->graph) : 0);
+}
+
 struct node *node_ref(struct node *node)
 {
     __atomic_add_fetch(&node->references, 1, __ATOMIC_RELAXED);

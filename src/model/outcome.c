@@ -73,5 +73,9 @@ void outcome_describe(const struct outcome *outcome, char *text, size_t size)
 
 size_t outcome_bytes(const struct outcome *outcome)
 {
-    return size_of(outcome->reason) + (outcome->words != NULL ? strlen(outcome->words) : 0);
+    const struct node *node = outcome->node;
+    bool has_own_node = node != NULL && __atomic_load_n(&node->references, __ATOMIC_RELAXED) == 1;
+
+    return mem_block_bytes(size_of(outcome->reason)) + mem_text_bytes(outcome->words) +
+           (has_own_node ? node_bytes(node) : 0);
 }

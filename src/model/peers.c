@@ -153,6 +153,14 @@ bool peers_equal(const struct peer_graph *a, const struct peer_graph *b)
     return true;
 }
 
+size_t peers_bytes(const struct peer_graph *graph)
+{
+    size_t pairs = (size_t)graph->n * graph->n + 1;
+
+    return mem_block_bytes(sizeof *graph) + mem_block_bytes(pairs * sizeof *graph->links) +
+           SOURCE_COUNT * mem_block_bytes(pairs);
+}
+
 struct peer_graph *peers_ref(struct peer_graph *graph)
 {
     __atomic_add_fetch(&graph->references, 1, __ATOMIC_RELAXED);

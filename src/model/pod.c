@@ -81,6 +81,31 @@ struct pod *pod_bound(const struct pod *pod, const char *node)
     return bound;
 }
 
+struct pod *pod_unserved(const struct pod *pod)
+{
+    struct pod *unserved = pod_new(pod->namespace, pod->name, pod->uid);
+
+    free(unserved->node);
+    unserved->node = xstrdup(pod->node);
+    unserved->finished = pod->finished;
+    unserved->deleting = pod->deleting;
+    unserved->gated = pod->gated;
+    unserved->priority = pod->priority;
+    unserved->host = pod->host;
+    request_set_problem(&unserved->request, "%s", pod->request.problem);
+    return unserved;
+}
+
+size_t pod_bytes(const struct pod *pod)
+{
+    size_t identity =
+        strlen(pod->full_name) + 1 + strlen(pod->uid) + 1 + strlen(pod->namespace) + 1;
+
+    return mem_block_bytes(sizeof *pod + identity) + mem_text_bytes(pod->node) +
+           mem_text_bytes(pod->nominated) + mem_text_bytes(pod->record_problem) +
+           request_bytes(&pod->request) + allocation_bytes(&pod->record);
+}
+
 static bool is_same_nomination(const char *a, const char *b)
 {
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;

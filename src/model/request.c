@@ -42,11 +42,7 @@ void request_clear(struct request *request)
         free(request->containers[i].name);
     free(request->containers);
     free(request->asks);
-    word_list_clear(&request->use_devices);
-    word_list_clear(&request->avoid_devices);
-    word_list_clear(&request->use_products);
-    word_list_clear(&request->avoid_products);
-    class_selections_clear(&request->selections);
+    request_forget_wishes(request);
     quota_traits_clear(&request->traits);
     free(request->problem);
     request_init(request);
@@ -151,6 +147,32 @@ bool request_equal(const struct request *a, const struct request *b)
            word_list_equal(&a->avoid_devices, &b->avoid_devices) &&
            word_list_equal(&a->use_products, &b->use_products) &&
            word_list_equal(&a->avoid_products, &b->avoid_products) && strcmp(wrong_a, wrong_b) == 0;
+}
+
+size_t request_bytes(const struct request *request)
+{
+    size_t bytes =
+        mem_text_bytes(request->traits.priority_class) + mem_text_bytes(request->problem) +
+        word_list_bytes(&request->use_devices) + word_list_bytes(&request->avoid_devices) +
+        word_list_bytes(&request->use_products) + word_list_bytes(&request->avoid_products) +
+        class_selections_bytes(&request->selections);
+
+    if (request->containers != NULL)
+        bytes += mem_block_bytes(request->container_count * sizeof *request->containers);
+    for (size_t i = 0; i < request->container_count; i++)
+        bytes += mem_text_bytes(request->containers[i].name);
+    if (request->asks != NULL)
+        bytes += mem_block_bytes(request->ask_count * sizeof *request->asks);
+    return bytes;
+}
+
+void request_forget_wishes(struct request *request)
+{
+    word_list_clear(&request->use_devices);
+    word_list_clear(&request->avoid_devices);
+    word_list_clear(&request->use_products);
+    word_list_clear(&request->avoid_products);
+    class_selections_clear(&request->selections);
 }
 
 void request_add_container(struct request *request, const char *name, enum container_kind kind)

@@ -103,3 +103,12 @@ struct word_list word_list_copy(const struct word_list *from)
         to.items[i] = xstrdup(from->items[i]);
     return to;
 }
+
+size_t word_list_bytes(const struct word_list *list)
+{
+    size_t bytes = list->items != NULL ? mem_block_bytes(list->count * sizeof *list->items) : 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        bytes += mem_text_bytes(list->items[i]);
+    return bytes;
+}

@@ -229,6 +229,24 @@ static void test_dialect_request__a_pod_without_room_for_its_record_cannot_be_se
     assert_contains(request.problem, "annotations");
 }
 
+/* Nothing is decided about it, so whole lists of devices are not worth their memory. */
+static void test_dialect_pod__with_a_problem_keeps_no_lists_of_devices(void **state)
+{
+    (void)state;
+    for (unsigned broken = 0; broken < 2; broken++) {
+        AUTO(kube_pod_clear) struct kube_pod kube;
+        AUTO(pod_unref_pointer) struct pod *pod = NULL;
+
+        kube_pod_init(&kube);
+        kube_pod_ask(&kube, CONTAINER_APP, "nvidia.com/gpu=1");
+        kube_pairs_add(&kube.meta.annotations, "topofit.io/use-devices", "GPU-a,GPU-b");
+        kube_pairs_add(&kube.meta.annotations, "topofit.io/topology", broken ? "x" : "hard");
+        pod = dialect_pod(&kube, &test_classes);
+        assert_int_equal(pod->request.problem != NULL, broken);
+        assert_int_equal(pod->request.use_devices.count, broken ? 0 : 2);
+    }
+}
+
 static void test_dialect_node__that_was_cut_gives_nothing_out(void **state)
 {
     AUTO(kube_node_clear) struct kube_node kube;
@@ -280,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_dialect_pod__keeps_why_a_record_cannot_be_read),
         cmocka_unit_test(test_dialect_request__a_pod_that_was_cut_cannot_be_served),
         cmocka_unit_test(test_dialect_request__a_pod_without_room_for_its_record_cannot_be_served),
+        cmocka_unit_test(test_dialect_pod__with_a_problem_keeps_no_lists_of_devices),
         cmocka_unit_test(test_dialect_node__that_was_cut_gives_nothing_out),
         cmocka_unit_test(test_dialect_write_record__writes_what_is_read_back),
     };

@@ -4,7 +4,9 @@
 
 #include "topofit/history.h"
 
+#include <malloc.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void free_history(struct history **history)
@@ -141,6 +143,231 @@ static void test_history_put__counts_node_names_and_texts(void **state)
     expect_refusals_are_counted("n1", mib);
 }
 
+/* --- what a decision takes ------------------------------------------------------------------ */
+
+#define WORDS 1000 /* of each list: far more than the rest of a decision takes */
+
+static void fill_words(struct word_list *list)
+{
+    for (unsigned i = 0; i < WORDS; i++) {
+        char word[32];
+
+        snprintf(word, sizeof word, "word-%04u", i);
+        assert_true(word_list_add(list, word));
+    }
+}
+
+static char *long_text(void)
+{
+    char *text = xcalloc(WORDS * 40 + 1, 1);
+
+    memset(text, 'x', WORDS * 40);
+    return text;
+}
+
+#define FILL_LIST(list) \
+    static void fill_##list(struct decision *decision) \
+    { \
+        fill_words(&decision->pod->request.list); \
+    } \
+    static void fill_selected_##list(struct decision *decision) \
+    { \
+        struct class_selections *selections = &decision->pod->request.selections; \
+\
+        fill_words(&class_selections_add(selections, &test_class)->list); \
+    }
+FILL_LIST(use_devices)
+FILL_LIST(avoid_devices)
+FILL_LIST(use_products)
+FILL_LIST(avoid_products)
+
+static void fill_selections(struct decision *decision)
+{
+    struct class_selections *selections = &decision->pod->request.selections;
+
+    selections->items = xcalloc(WORDS, sizeof *selections->items);
+    selections->count = WORDS;
+}
+
+static void fill_containers(struct decision *decision)
+{
+    struct request *request = &decision->pod->request;
+
+    request->containers = xcalloc(WORDS, sizeof *request->containers);
+    while (request->container_count < WORDS)
+        request->containers[request->container_count++].name = xstrdup("container");
+}
+
+static void fill_asks(struct decision *decision)
+{
+    struct request *request = &decision->pod->request;
+
+    request->asks = xcalloc(WORDS, sizeof *request->asks);
+    request->ask_count = WORDS;
+}
+
+static void fill_traits(struct decision *decision)
+{
+    decision->pod->request.traits.priority_class = long_text();
+}
+
+static void fill_record_containers(struct decision *decision)
+{
+    struct allocation *record = &decision->pod->record;
+
+    record->containers = xcalloc(WORDS, sizeof *record->containers);
+    while (record->container_count < WORDS)
+        record->containers[record->container_count++].name = xstrdup("container");
+}
+
+static void fill_record_devices(struct decision *decision)
+{
+    struct allocated_container *container =
+        allocation_add_container(&decision->pod->record, "main", CONTAINER_APP);
+
+    for (unsigned i = 0; i < WORDS; i++)
+        allocation_add_device(container, "GPU-01234567-89ab-cdef-0123-456789abcdef");
+}
+
+#define FILL_TEXT(name, place) \
+    static void fill_##name(struct decision *decision) \
+    { \
+        free(decision->place); \
+        decision->place = long_text(); \
+    }
+FILL_TEXT(record_node, pod->record.node)
+FILL_TEXT(record_uid, pod->record.pod_uid)
+FILL_TEXT(record_problem, pod->record_problem)
+FILL_TEXT(node, pod->node)
+FILL_TEXT(nominated, pod->nominated)
+
+static void fill_identity(struct decision *decision)
+{
+    AUTO_FREE char *text = long_text();
+
+    pod_unref(decision->pod);
+    decision->pod = pod_new(text, text, text);
+}
+
+static void fill_refused_names(struct decision *decision)
+{
+    AUTO_FREE char *text = long_text();
+
+    refuse(decision, text, "");
+}
+
+static void fill_refused_words(struct decision *decision)
+{
+    AUTO_FREE char *text = long_text();
+
+    refuse(decision, "n", text);
+}
+
+static void fill_refusals(struct decision *decision)
+{
+    for (unsigned i = 0; i < HISTORY_NODES_MAX; i++)
+        refuse(decision, "n", "not for this one");
+}
+
+/* A node that was sent along with the question, and that the cluster does not have. */
+static void fill_sent_node(struct decision *decision)
+{
+    struct node *node = node_plain("n1", DEVICE_MAX, 1000, 100);
+    struct outcome *outcome =
+        outcome_refused(&(struct verdict){.reason = REASON_MEMORY}, node, NULL);
+
+    node_unref(node);
+    decision_add_refusal(decision, "n1", 2, outcome);
+    outcome_unref(outcome);
+}
+
+/* What the allocator has given out; 0 where it is not the one that tells (sanitizers). */
+static size_t heap_bytes(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+static void test_history_put__counts_all_that_it_keeps(void **state)
+{
+    static const struct {
+        const char *what;
+        void (*fill)(struct decision *decision);
+    } cases[] = {
+        {"use_devices", fill_use_devices},
+        {"avoid_devices", fill_avoid_devices},
+        {"use_products", fill_use_products},
+        {"avoid_products", fill_avoid_products},
+        {"selected use_devices", fill_selected_use_devices},
+        {"selected avoid_devices", fill_selected_avoid_devices},
+        {"selected use_products", fill_selected_use_products},
+        {"selected avoid_products", fill_selected_avoid_products},
+        {"selections", fill_selections},
+        {"containers", fill_containers},
+        {"asks", fill_asks},
+        {"traits", fill_traits},
+        {"record containers", fill_record_containers},
+        {"record devices", fill_record_devices},
+        {"record node", fill_record_node},
+        {"record uid", fill_record_uid},
+        {"record problem", fill_record_problem},
+        {"node", fill_node},
+        {"nominated", fill_nominated},
+        {"identity", fill_identity},
+        {"refused names", fill_refused_names},
+        {"refused words", fill_refused_words},
+        {"refusals", fill_refusals},
+        {"sent node", fill_sent_node},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(free_history) struct history *history = history_new(&test_key);
+        AUTO(decision_clear) struct decision found = {0};
+        AUTO_FREE char *uid = NULL;
+        struct decision decision = {.pod = pod_new("default", "p", "u")};
+        size_t before, taken;
+
+        cases[i].fill(&decision); /* once before: what the allocator keeps at hand is no concern */
+        uid = xstrdup(decision.pod->uid);
+        decision_clear(&decision);
+        before = heap_bytes();
+        decision.pod = pod_new("default", "p", "u");
+        cases[i].fill(&decision);
+        history_put(history, &decision);
+        taken = heap_bytes() - before;
+        assert_true(history_find_by_uid(history, uid, &found));
+        if (taken > 0 && (found.bytes < taken * 9 / 10 || found.bytes > taken * 11 / 10 + 1000))
+            fail_msg("%s: %zu bytes are counted of %zu", cases[i].what, found.bytes, taken);
+        assert_true(found.bytes > 12000); /* whatever the allocator */
+    }
+}
+
+static void test_history_put__of_a_pod_with_a_problem_keeps_that_alone(void **state)
+{
+    AUTO(free_history) struct history *history = history_new(&test_key);
+    AUTO(decision_clear) struct decision found = {0};
+    struct decision decision = {.pod = pod_new("default", "p", "u")};
+
+    (void)state;
+    decision.pod->priority = 7;
+    decision.pod->deleting = true;
+    fill_use_devices(&decision);
+    fill_selected_avoid_products(&decision);
+    fill_containers(&decision);
+    fill_record_devices(&decision);
+    request_set_problem(&decision.pod->request, "nvidia.com/gpu: \"x\" is no number");
+    history_put(history, &decision);
+    assert_true(history_find(history, "default", "p", &found));
+    assert_in_range(found.bytes, 500, 2000);
+    assert_string_equal(found.pod->request.problem, "nvidia.com/gpu: \"x\" is no number");
+    assert_string_equal(found.pod->uid, "u");
+    assert_int_equal(found.pod->priority, 7);
+    assert_true(found.pod->deleting);
+    assert_int_equal(found.pod->request.use_devices.count, 0);
+}
+
 /* The old one of two namesakes is forgotten: the younger stays to be found by their name. */
 static void test_history_put__forgetting_a_namesake_leaves_the_younger(void **state)
 {
@@ -227,6 +454,8 @@ int main(void)
         cmocka_unit_test(test_history_put__forgets_the_oldest),
         cmocka_unit_test(test_history_put__is_bounded_in_bytes_as_well),
         cmocka_unit_test(test_history_put__counts_node_names_and_texts),
+        cmocka_unit_test(test_history_put__counts_all_that_it_keeps),
+        cmocka_unit_test(test_history_put__of_a_pod_with_a_problem_keeps_that_alone),
         cmocka_unit_test(test_history_put__forgetting_a_namesake_leaves_the_younger),
         cmocka_unit_test(test_history__may_be_used_by_several_threads),
         cmocka_unit_test(test_history_waiting__are_those_that_fitted_nowhere_on_an_older_snapshot),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/test.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,6 +96,24 @@ static void test_xreallocarray__ends_the_process_when_the_size_overflows(void **
     assert_int_equal(ask_in_a_child(4, 4), 0);
 }
 
+/* At least what may be used of it and a head, and hardly more. */
+static void test_mem_block_bytes__is_what_the_allocator_takes(void **state)
+{
+    static const size_t sizes[] = {0, 1, 24, 25, 40, 41, 1000, 1032, 100000};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        AUTO_FREE void *block = xmalloc(sizes[i]);
+        size_t usable = malloc_usable_size(block);
+
+        assert_true(mem_block_bytes(sizes[i]) >= sizes[i] + sizeof(size_t));
+        if (usable > sizes[i] || sizes[i] == 24) /* else a sanitizer's allocator */
+            assert_in_range(mem_block_bytes(sizes[i]), usable, usable + 2 * sizeof(size_t));
+    }
+    assert_int_equal(mem_text_bytes(NULL), 0);
+    assert_int_equal(mem_text_bytes("1234567890123456789012345"), mem_block_bytes(26));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +123,7 @@ int main(void)
         cmocka_unit_test(test_mem_grow__makes_room_for_one_more),
         cmocka_unit_test(test_steal_ptr__leaves_null_behind),
         cmocka_unit_test(test_mem_free_pointer__may_be_called_twice),
+        cmocka_unit_test(test_mem_block_bytes__is_what_the_allocator_takes),
         cmocka_unit_test(test_xreallocarray__ends_the_process_when_the_size_overflows),
     };
 

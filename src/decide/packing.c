@@ -29,7 +29,9 @@ static uint16_t weighed_load(const struct device *device, const struct device_us
                    (uint64_t)weights->cores * share_per_mille(use->cores, device->cores) +
                    (uint64_t)weights->memory * share_per_mille(use->memory_mib, device->memory_mib);
 
-    return all > 0 ? (uint16_t)(sum / all) : packing_device_load_per_mille(device, use);
+    if (all == 0)
+        return packing_device_load_per_mille(device, use);
+    return (uint16_t)(sum / all);
 }
 
 void packing_preferences(const struct node *node, const struct node_use *use, bool spreads,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes may share a decision; the module's header is private to src/cluster. */
 #include "support/builders.h"
+#include "support/byte_map.h"
 #include "support/test.h"
 
 #include "topofit/set_rule.h"
@@ -178,12 +179,60 @@ static void test_likeness_of__is_another_when_any_fact_is(void **state)
     }
 }
 
+/* What is pointed to, and what only some rules look at, is in the tests above. */
+static void test_likeness_of__has_all_of_a_device(void **state)
+{
+    AUTO(node_unref_pointer) struct node *plain = node_plain("a", 1, 16384, 2);
+    AUTO(node_unref_pointer) struct node *changed = node_plain("a", 1, 16384, 2);
+    const struct node_use none = use_none(plain);
+    struct byte_map map;
+
+    (void)state;
+    byte_map_init(&map, struct device);
+    byte_map_skip(&map, struct device, id);
+    byte_map_skip(&map, struct device, class);
+    byte_map_skip(&map, struct device, product);
+    byte_map_skip(&map, struct device, bus_id);
+    byte_map_skip(&map, struct device, partitions);
+    byte_map_skip(&map, struct device, index);
+    byte_map_skip(&map, struct device, zone);
+    byte_map_low_only(&map, struct device, service);
+    for (size_t at = 0;; at++) {
+        const struct device before = changed->devices[0];
+
+        if (!byte_map_flip(&map, &at, &changed->devices[0]))
+            break;
+        if (alike(plain, &none, changed, &none))
+            fail_msg("byte %zu of a device is not looked at", at);
+        changed->devices[0] = before;
+    }
+}
+
+static void test_likeness_of__has_all_of_what_is_in_use(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("a", 1, 16384, 2);
+    const struct node_use none = use_none(node);
+    struct node_use use = none;
+    struct byte_map map;
+
+    (void)state;
+    byte_map_init(&map, struct device_use);
+    byte_map_low_only(&map, struct device_use, mode);
+    byte_map_skip(&map, struct device_use, core_mask); /* nothing is decided by it */
+    for (size_t at = 0; use = none, byte_map_flip(&map, &at, &use.devices[0]); at++) {
+        if (alike(node, &none, node, &use))
+            fail_msg("byte %zu of what is in use is not looked at", at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_likeness_of__is_the_same_whatever_nodes_and_devices_are_called),
         cmocka_unit_test(test_likeness_of__is_another_when_any_fact_is),
         cmocka_unit_test(test_likeness_of__goes_by_the_rules_of_classes),
+        cmocka_unit_test(test_likeness_of__has_all_of_a_device),
+        cmocka_unit_test(test_likeness_of__has_all_of_what_is_in_use),
     };
 
     return cmocka_run_group_tests_name("likeness", tests, NULL, NULL);

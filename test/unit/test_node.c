@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/builders.h"
+#include "support/byte_map.h"
 #include "support/test.h"
 
 #include "topofit/node.h"
@@ -141,6 +142,39 @@ static void test_node_equal__sees_every_difference(void **state)
     assert_false(node_equal(wired, otherwise));
 }
 
+/* What is pointed to is in the test above. */
+static void test_node_equal__has_all_of_a_node_and_its_devices(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n", 1, 1000, 1);
+    struct device device = node->devices[0];
+    struct node other = *node;
+    struct byte_map map;
+
+    (void)state;
+    byte_map_init(&map, struct node);
+    byte_map_skip(&map, struct node, references);
+    byte_map_skip(&map, struct node, name);
+    byte_map_skip(&map, struct node, uid);
+    byte_map_skip(&map, struct node, labels);
+    byte_map_skip(&map, struct node, devices);
+    byte_map_skip(&map, struct node, graph);
+    byte_map_skip(&map, struct node, problem);
+    for (size_t at = 0; other = *node, byte_map_flip(&map, &at, &other); at++) {
+        if (node_equal(node, &other))
+            fail_msg("byte %zu of a node is not looked at", at);
+    }
+    byte_map_init(&map, struct device);
+    byte_map_skip(&map, struct device, id);
+    byte_map_skip(&map, struct device, product);
+    byte_map_skip(&map, struct device, bus_id);
+    byte_map_skip(&map, struct device, partitions);
+    other.devices = &device;
+    for (size_t at = 0; device = node->devices[0], byte_map_flip(&map, &at, &device); at++) {
+        if (node_equal(node, &other))
+            fail_msg("byte %zu of a device is not looked at", at);
+    }
+}
+
 static void test_labels__are_found_by_key_and_compared_in_order(void **state)
 {
     AUTO(node_unref_pointer) struct node *node = node_new("n", "u");
@@ -167,6 +201,7 @@ int main(void)
         cmocka_unit_test(test_node_sort_devices__by_index_then_id),
         cmocka_unit_test(test_node_note_problem__joins_several_and_stays_bounded),
         cmocka_unit_test(test_node_equal__sees_every_difference),
+        cmocka_unit_test(test_node_equal__has_all_of_a_node_and_its_devices),
         cmocka_unit_test(test_labels__are_found_by_key_and_compared_in_order),
     };
 

@@ -417,6 +417,19 @@ static bool outlives_list(const struct cluster *cluster, const struct cluster *l
            map_get(cluster->pods_by_uid, holding->pod->uid) == NULL;
 }
 
+/* A list does not say since when a pod is there: what is known stays, others are new. */
+static void keep_ages(const struct cluster *cluster, struct cluster *listed)
+{
+    struct map_cursor at = {0};
+
+    while (ledger_next(listed->ledger, &at)) {
+        struct holding *holding = at.value;
+        const struct holding *before = ledger_find(cluster->ledger, holding->pod->uid);
+
+        holding->booked_s = before != NULL ? before->booked_s : cluster->now_s;
+    }
+}
+
 static void keep_bookings(struct cluster *cluster, struct cluster *listed)
 {
     struct map_cursor at = {0};
@@ -456,6 +469,7 @@ void cluster_replace_pods(struct cluster *cluster, struct pod **pods, size_t cou
     for (size_t i = 0; i < count; i++)
         put_pod(listed, pods[i]);
     pthread_mutex_lock(&cluster->lock);
+    keep_ages(cluster, listed);
     keep_bookings(cluster, listed);
     SWAP(cluster->pods, listed->pods);
     SWAP(cluster->pods_by_uid, listed->pods_by_uid);

@@ -119,6 +119,27 @@ static void test_cluster__a_pod_runs_since_it_was_booked_until_its_start_is_told
     cluster_free(cluster);
 }
 
+/* A kubelet has not told their start yet, and the list does not say when they were first seen. */
+static void test_cluster__a_list_does_not_make_pods_younger(void **state)
+{
+    struct cluster *cluster = small_cluster(2);
+    struct pod *pods[2];
+
+    (void)state;
+    assert_int_equal(facts_at(cluster, START_S).settled_0_7, 0);
+    put_pod_of(cluster, "a", 0);
+    assert_int_equal(facts_at(cluster, START_S + 31 * HOUR_S).settled_0_7, 5);
+    pods[0] = small_bound_pod("a", "a", "n1", "GPU-0", 1000);
+    pods[1] = small_bound_pod("new", "new", "n1", "GPU-1", 1000);
+    cluster_announce_pod_list(cluster);
+    cluster_replace_pods(cluster, pods, 2);
+    assert_int_equal(facts_at(cluster, START_S + 31 * HOUR_S).settled_0_7, 5);
+    cluster_remove_pod(cluster, "default", "a", "a");
+    assert_int_equal(facts_at(cluster, START_S + 32 * HOUR_S).settled_0_7, 1);
+    cluster_check(cluster);
+    cluster_free(cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_cluster__a_node_settles_as_time_goes_by_and_plans_stay_valid),
         cmocka_unit_test(test_cluster__a_clock_that_is_set_back_makes_nodes_younger),
         cmocka_unit_test(test_cluster__a_pod_runs_since_it_was_booked_until_its_start_is_told),
+        cmocka_unit_test(test_cluster__a_list_does_not_make_pods_younger),
     };
 
     return cmocka_run_group_tests_name("settled", tests, NULL, NULL);

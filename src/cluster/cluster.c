@@ -277,18 +277,31 @@ static void sum_again(struct cluster *cluster, struct known_node *known)
         publish(cluster, known, node_ref(known->state->node), &use);
 }
 
-void cluster_republish(struct cluster *cluster, const char *name)
+void cluster_touch(const struct cluster *cluster, const char *name, struct touched *touched)
 {
     struct known_node *known = map_get(cluster->nodes, name);
+    unsigned i = 0;
 
-    if (known != NULL)
-        sum_again(cluster, known);
+    if (known == NULL)
+        return;
+    while (i < touched->count && touched->nodes[i] != known)
+        i++;
+    assert(i < TOUCHED_MAX);
+    touched->nodes[i] = known;
+    touched->count += i == touched->count;
 }
 
-void cluster_republish_nomination(struct cluster *cluster, const struct pod *pod)
+void cluster_touch_nomination(const struct cluster *cluster, const struct pod *pod,
+                              struct touched *touched)
 {
     if (pod != NULL && pod_waits_nominated(pod))
-        cluster_republish(cluster, pod->nominated);
+        cluster_touch(cluster, pod->nominated, touched);
+}
+
+void cluster_republish(struct cluster *cluster, const struct touched *touched)
+{
+    for (unsigned i = 0; i < touched->count; i++)
+        sum_again(cluster, touched->nodes[i]);
 }
 
 void cluster_republish_all(struct cluster *cluster)

@@ -71,12 +71,27 @@ static inline void cluster_unlock(struct cluster **cluster)
 /* The key of a pod in `pods`. Free it. */
 char *cluster_pod_key(const char *namespace, const char *name);
 
-/* With the lock held: sum up the holdings of a node, if we know it, or of all nodes again. */
-void cluster_republish(struct cluster *cluster, const char *node);
-void cluster_republish_all(struct cluster *cluster);
+/*
+ * Nodes of which something changes within one hold of the lock. They are summed up once, at the
+ * end: what a pod gives up and takes again must not look free in between. Zeroed, it is empty.
+ *
+ * News of a pod touch most when they are of one with a new uid, and this uid was told of another
+ * name before: the nodes where each of the three is, has a booking and is nominated to.
+ */
+#define TOUCHED_MAX 9
+struct touched {
+    unsigned count;
+    struct known_node *nodes[TOUCHED_MAX];
+};
 
-/* With the lock held: the same for the node that a pod is nominated to. */
-void cluster_republish_nomination(struct cluster *cluster, const struct pod *pod);
+/* With the lock held: note a node, if we know it; the node that a pod (or NULL) is nominated to. */
+void cluster_touch(const struct cluster *cluster, const char *node, struct touched *touched);
+void cluster_touch_nomination(const struct cluster *cluster, const struct pod *pod,
+                              struct touched *touched);
+
+/* With the lock held: sum up the holdings of these nodes, or of all, again. */
+void cluster_republish(struct cluster *cluster, const struct touched *touched);
+void cluster_republish_all(struct cluster *cluster);
 
 /* With the lock held: somebody held something of a node that is gone, and may go elsewhere now. */
 void cluster_note_freed_nowhere(struct cluster *cluster);
@@ -99,6 +114,6 @@ bool cluster_lets_go(const struct cluster *cluster, const struct nominees *befor
                      const struct nominees *now, const char *node);
 
 /* With the lock held: remove what a pod holds, if anything. */
-void cluster_forget_holding(struct cluster *cluster, const char *uid);
+void cluster_forget_holding(struct cluster *cluster, const char *uid, struct touched *touched);
 
 #endif

@@ -68,21 +68,19 @@ static bool has_valid_record(const struct pod *pod)
                                       : request_wants_devices(&pod->request);
 }
 
-void cluster_forget_holding(struct cluster *cluster, const char *uid)
+void cluster_forget_holding(struct cluster *cluster, const char *uid, struct touched *touched)
 {
     struct holding *holding = ledger_find(cluster->ledger, uid);
-    AUTO_FREE char *node = NULL;
 
     if (holding == NULL)
         return;
-    node = xstrdup(holding->node);
-    ledger_remove(cluster->ledger, holding);
-    if (cluster_state_of(cluster, node) == NULL)
+    if (cluster_state_of(cluster, holding->node) == NULL)
         cluster_note_freed_nowhere(cluster);
     else
-        cluster_republish(cluster, node);
+        cluster_touch(cluster, holding->node, touched);
+    ledger_remove(cluster->ledger, holding);
     /* Nothing is booked for it any more: what it is nominated for is held again. */
-    cluster_republish_nomination(cluster, map_get(cluster->pods_by_uid, uid));
+    cluster_touch_nomination(cluster, map_get(cluster->pods_by_uid, uid), touched);
 }
 
 /* What a bound pod holds: what its record says, and so many devices that nobody can name. */
@@ -104,26 +102,22 @@ static bool is_nothing(struct claim claim)
     return claim.record == NULL && claim.unattributed == 0;
 }
 
-/*
- * Make the ledger say what a bound pod says. Summed up once, at the end: what was booked for it
- * must not look free in between.
- */
-static void hold(struct cluster *cluster, struct pod *pod)
+/* Make the ledger say what a bound pod says. */
+static void hold(struct cluster *cluster, struct pod *pod, struct touched *touched)
 {
     struct claim claim = claim_of(pod);
     struct holding *before = ledger_find(cluster->ledger, pod->uid);
-    AUTO_FREE char *node_before = before != NULL ? xstrdup(before->node) : NULL;
     uint64_t booked_s = before != NULL ? before->booked_s : cluster->now_s;
 
-    ledger_remove(cluster->ledger, before);
-    if (!is_nothing(claim)) {
-        ledger_tell(cluster->ledger, pod, claim.record != NULL, claim.unattributed)->booked_s =
-            booked_s;
-        cluster_republish(cluster, pod->node);
-    }
     /* It may have been reserved elsewhere than where the pod is now bound. */
-    if (node_before != NULL)
-        cluster_republish(cluster, node_before);
+    if (before != NULL)
+        cluster_touch(cluster, before->node, touched);
+    ledger_remove(cluster->ledger, before);
+    if (is_nothing(claim))
+        return;
+    ledger_tell(cluster->ledger, pod, claim.record != NULL, claim.unattributed)->booked_s =
+        booked_s;
+    cluster_touch(cluster, pod->node, touched);
 }
 
 /* A pod comes to, or leaves, what is known: its node's host is loaded with it, or eased. */
@@ -140,24 +134,24 @@ static void ease_host(struct cluster *cluster, const struct pod *pod)
 }
 
 /* A pod has left the maps: what it held goes, too. */
-static void drop_pod(struct cluster *cluster, struct pod *steal_pod)
+static void drop_pod(struct cluster *cluster, struct pod *steal_pod, struct touched *touched)
 {
     ease_host(cluster, steal_pod);
     nominations_remove(cluster->nominations, steal_pod);
-    cluster_forget_holding(cluster, steal_pod->uid);
-    cluster_republish(cluster, steal_pod->node);
-    cluster_republish_nomination(cluster, steal_pod);
+    cluster_forget_holding(cluster, steal_pod->uid, touched);
+    cluster_touch(cluster, steal_pod->node, touched);
+    cluster_touch_nomination(cluster, steal_pod, touched);
     pod_unref(steal_pod);
 }
 
-static void forget_pod(struct cluster *cluster, const char *key)
+static void forget_pod(struct cluster *cluster, const char *key, struct touched *touched)
 {
     struct pod *pod = map_remove(cluster->pods, key);
 
     if (pod == NULL)
         return;
     map_remove(cluster->pods_by_uid, pod->uid);
-    drop_pod(cluster, pod);
+    drop_pod(cluster, pod, touched);
 }
 
 /* Does a new version of a pod change what it holds? */
@@ -171,13 +165,14 @@ static bool changes_holding(const struct pod *before, const struct pod *after)
 }
 
 /* A uid names one pod for ever: only a dump made by hand has it twice, then the last one counts. */
-static void forget_other_name(struct cluster *cluster, const struct pod *other, const char *name)
+static void forget_other_name(struct cluster *cluster, const struct pod *other, const char *name,
+                              struct touched *touched)
 {
     if (strcmp(other->full_name, name) != 0)
-        drop_pod(cluster, map_remove(cluster->pods, other->full_name));
+        drop_pod(cluster, map_remove(cluster->pods, other->full_name), touched);
 }
 
-static void renew(struct cluster *cluster, struct pod *pod)
+static void renew(struct cluster *cluster, struct pod *pod, struct touched *touched)
 {
     struct holding *holding = ledger_find(cluster->ledger, pod->uid);
     bool has_started;
@@ -187,22 +182,23 @@ static void renew(struct cluster *cluster, struct pod *pod)
     has_started = holding->pod->started_s != pod->started_s;
     ledger_renew(cluster->ledger, holding, pod);
     if (has_started)
-        cluster_republish(cluster, pod->node);
+        cluster_touch(cluster, pod->node, touched);
 }
 
 /* before: an older version of the pod, or NULL. */
-static void settle_holding(struct cluster *cluster, const struct pod *before, struct pod *after)
+static void settle_holding(struct cluster *cluster, const struct pod *before, struct pod *after,
+                           struct touched *touched)
 {
     if (pod_holds_devices(after)) {
         if (changes_holding(before, after))
-            hold(cluster, after);
+            hold(cluster, after, touched);
         else
-            renew(cluster, after);
+            renew(cluster, after, touched);
         return;
     }
     /* An unbound pod says nothing of a Binding that is younger: what is booked for it stays. */
     if (after->finished || (before != NULL && pod_holds_devices(before)))
-        cluster_forget_holding(cluster, after->uid);
+        cluster_forget_holding(cluster, after->uid, touched);
 }
 
 static bool loads_host_alike(const struct pod *a, const struct pod *b)
@@ -213,26 +209,26 @@ static bool loads_host_alike(const struct pod *a, const struct pod *b)
 }
 
 /* named: who had the name before, or NULL. Most news of a pod change nothing here. */
-static void republish_hosts(struct cluster *cluster, const struct pod *named,
-                            const struct pod *after)
+static void touch_hosts(const struct cluster *cluster, const struct pod *named,
+                        const struct pod *after, struct touched *touched)
 {
     if (named != NULL && loads_host_alike(named, after))
         return;
     if (named != NULL && pod_holds_devices(named))
-        cluster_republish(cluster, named->node);
+        cluster_touch(cluster, named->node, touched);
     if (pod_holds_devices(after))
-        cluster_republish(cluster, after->node);
+        cluster_touch(cluster, after->node, touched);
 }
 
 /* named: as above. Nominations, and who leaves for them, change what is held. */
-static void republish_nominations(struct cluster *cluster, const struct pod *named,
-                                  const struct pod *after)
+static void touch_nominations(const struct cluster *cluster, const struct pod *named,
+                              const struct pod *after, struct touched *touched)
 {
-    cluster_republish_nomination(cluster, named);
-    cluster_republish_nomination(cluster, after);
+    cluster_touch_nomination(cluster, named, touched);
+    cluster_touch_nomination(cluster, after, touched);
     if (named != NULL && named->deleting != after->deleting &&
         nominations_on_node(cluster->nominations, after->node) != NULL)
-        cluster_republish(cluster, after->node);
+        cluster_touch(cluster, after->node, touched);
 }
 
 /* --- the mix ---------------------------------------------------------------------------- */
@@ -279,10 +275,11 @@ static void put_pod(struct cluster *cluster, struct pod *steal_pod)
 {
     const struct pod *other = map_put(cluster->pods_by_uid, steal_pod->uid, steal_pod);
     AUTO(pod_unref_pointer) struct pod *named = NULL;
+    struct touched touched = {0};
     const struct pod *before;
 
     if (other != NULL)
-        forget_other_name(cluster, other, steal_pod->full_name);
+        forget_other_name(cluster, other, steal_pod->full_name, &touched);
     named = map_put(cluster->pods, steal_pod->full_name, steal_pod);
     before = named;
     if (named != NULL) {
@@ -293,12 +290,13 @@ static void put_pod(struct cluster *cluster, struct pod *steal_pod)
     nominations_add(cluster->nominations, steal_pod);
     if (named != NULL && strcmp(named->uid, steal_pod->uid) != 0) {
         map_remove(cluster->pods_by_uid, named->uid);
-        cluster_forget_holding(cluster, named->uid);
+        cluster_forget_holding(cluster, named->uid, &touched);
         before = NULL;
     }
-    settle_holding(cluster, before, steal_pod);
-    republish_hosts(cluster, named, steal_pod);
-    republish_nominations(cluster, named, steal_pod);
+    settle_holding(cluster, before, steal_pod, &touched);
+    touch_hosts(cluster, named, steal_pod, &touched);
+    touch_nominations(cluster, named, steal_pod, &touched);
+    cluster_republish(cluster, &touched);
 }
 
 void cluster_put_pod(struct cluster *cluster, struct pod *steal_pod)
@@ -314,14 +312,16 @@ void cluster_remove_pod(struct cluster *cluster, const char *namespace, const ch
                         const char *uid)
 {
     AUTO_FREE char *key = cluster_pod_key(namespace, name);
+    struct touched touched = {0};
     const struct pod *pod;
 
     LOCK(cluster);
     pod = map_get(cluster->pods, key);
     if (pod != NULL && (uid == NULL || strcmp(pod->uid, uid) == 0))
-        forget_pod(cluster, key);
-    else if (uid != NULL)
-        cluster_forget_holding(cluster, uid); /* bound by us before the watch showed the pod */
+        forget_pod(cluster, key, &touched);
+    else if (uid != NULL) /* bound by us before the watch showed the pod */
+        cluster_forget_holding(cluster, uid, &touched);
+    cluster_republish(cluster, &touched);
 }
 
 void cluster_announce_pod_list(struct cluster *cluster)

@@ -17,6 +17,7 @@ int cluster_reserve(struct cluster *cluster, struct pod *pod, const struct alloc
                     const struct node_state *expected, uint64_t *token, struct error *err)
 {
     const struct node_state *state;
+    struct touched touched = {0};
     struct holding *holding;
 
     LOCK(cluster);
@@ -35,8 +36,9 @@ int cluster_reserve(struct cluster *cluster, struct pod *pod, const struct alloc
     holding->list_number = cluster->list_number;
     holding->booked_s = cluster->now_s;
     holding->token = *token = ++cluster->last_token;
-    cluster_republish(cluster, expected->node->name);
-    cluster_republish_nomination(cluster, map_get(cluster->pods_by_uid, pod->uid));
+    cluster_touch(cluster, expected->node->name, &touched);
+    cluster_touch_nomination(cluster, map_get(cluster->pods_by_uid, pod->uid), &touched);
+    cluster_republish(cluster, &touched);
     assert_no_new_conflict(expected, cluster_state_of(cluster, expected->node->name));
     return 0;
 }
@@ -68,6 +70,7 @@ void cluster_confirm(struct cluster *cluster, const char *uid, uint64_t token)
 
 void cluster_release(struct cluster *cluster, const char *uid, uint64_t token)
 {
+    struct touched touched = {0};
     struct holding *holding;
 
     LOCK(cluster);
@@ -75,7 +78,8 @@ void cluster_release(struct cluster *cluster, const char *uid, uint64_t token)
     if (holding == NULL)
         return;
     if (holding->token == token && holding->earlier == 0) {
-        cluster_forget_holding(cluster, uid);
+        cluster_forget_holding(cluster, uid, &touched);
+        cluster_republish(cluster, &touched);
         return;
     }
     /* There are two, and the other one is left. */

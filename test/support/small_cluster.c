@@ -49,8 +49,11 @@ struct pod *small_bound_pod(const char *name, const char *uid, const char *node,
 
 void small_break_ledger(struct cluster *cluster, const char *uid)
 {
+    struct touched touched = {0};
+
     LOCK(cluster);
-    cluster_forget_holding(cluster, uid);
+    cluster_forget_holding(cluster, uid, &touched);
+    cluster_republish(cluster, &touched);
 }
 
 struct device_use small_use(struct cluster *cluster, unsigned position)

@@ -73,6 +73,23 @@ static void test_cluster_put_pod__a_uid_told_twice_belongs_to_the_last_pod(void 
     assert_int_equal(small_used_mib(cluster), 2000);
 }
 
+static void test_cluster_put_pod__a_namesake_that_holds_the_same_leaves_plans_valid(void **state)
+{
+    AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
+    AUTO(snapshot_unref_pointer) struct snapshot *before = NULL, *after = NULL;
+    uint64_t freed;
+
+    (void)state;
+    cluster_put_pod(cluster, small_bound_pod("a", "uid-1", "n1", "GPU-0", 1000));
+    before = cluster_snapshot(cluster);
+    freed = cluster_freed(cluster, NULL);
+    cluster_put_pod(cluster, small_bound_pod("a", "uid-2", "n1", "GPU-0", 1000));
+    after = cluster_snapshot(cluster);
+    assert_int_equal(snapshot_version(before, 0), snapshot_version(after, 0));
+    assert_int_equal(cluster_freed(cluster, NULL), freed);
+    cluster_check(cluster);
+}
+
 static void test_cluster_put_pod__f29_a_terminating_pod_holds_until_it_is_gone(void **state)
 {
     AUTO(small_cluster_free) struct cluster *cluster = small_cluster(1);
@@ -470,6 +487,7 @@ int main(void)
         cmocka_unit_test(test_cluster_remove_pod__f28_an_old_event_leaves_the_namesake_alone),
         cmocka_unit_test(test_cluster_put_pod__what_a_pod_no_longer_says_is_given_back),
         cmocka_unit_test(test_cluster_put_pod__a_uid_told_twice_belongs_to_the_last_pod),
+        cmocka_unit_test(test_cluster_put_pod__a_namesake_that_holds_the_same_leaves_plans_valid),
         cmocka_unit_test(test_cluster_put_pod__f29_a_terminating_pod_holds_until_it_is_gone),
         cmocka_unit_test(test_cluster_put_pod__f10_counts_less_when_the_init_steps_have_ended),
         cmocka_unit_test(test_cluster_put_pod__counts_what_no_record_attributes),

@@ -127,6 +127,7 @@ static void start(struct harness *harness)
     harness->extender.cluster = harness->cluster;
     harness->extender.history = history_new(&test_key);
     harness->extender.memo = gputopo_memo_new(MEMO_SLOTS);
+    harness->extender.waste_memo = waste_memo_new();
     harness->extender.recall = recall_new();
 }
 
@@ -135,6 +136,7 @@ static void stop(struct harness *harness)
     end_all_jobs(harness);
     cluster_check(harness->cluster);
     recall_free(harness->extender.recall);
+    waste_memo_free(harness->extender.waste_memo);
     gputopo_memo_free(harness->extender.memo);
     history_free(harness->extender.history);
     cluster_free(harness->cluster);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/builders.h"
+#include "support/harness.h"
 #include "support/test.h"
+#include "topofit/mem.h"
 
 #include "topofit/waste_memo.h"
 
@@ -66,6 +68,33 @@ static void test_waste_memo__computes_each_kind_once_however_many_there_are(void
         assert_int_equal(computed(memo, mix), counts[i]);
         pod_mix_unref(mix);
         waste_memo_free(memo);
+    }
+}
+
+/* Nodes of many kinds in turns, as they stand in a cluster; two pods that take different CPU. */
+static void test_waste_memo__is_asked_by_prioritize_once_for_each_kind(void **state)
+{
+    static const unsigned counts[] = {12, 100};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+        AUTO(harness_free) struct harness *harness = harness_new();
+        AUTO(buf_clear) struct buf names = buf_with_max(1 << 16);
+        struct pod_mix *mix = mix_new();
+
+        cluster_set_pod_mix(harness->cluster, pod_mix_ref(mix));
+        for (unsigned n = 0; n < 2 * counts[i]; n++) {
+            AUTO_FREE char *name = xasprintf("n%u", n);
+
+            api_node(harness, name, 1, 1000 + 100 * (n % counts[i]));
+            buf_addf(&names, "%s%s", n > 0 ? " " : "", name);
+        }
+        api_pod(harness, "a", "gpu 1, mem 500, cpu 1");
+        api_pod(harness, "b", "gpu 1, mem 600, cpu 2");
+        ask_prioritize(harness, "a", buf_text(&names));
+        ask_prioritize(harness, "b", buf_text(&names));
+        assert_int_equal(computed(harness->extender.waste_memo, mix), counts[i]);
+        pod_mix_unref(mix);
     }
 }
 
@@ -166,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waste_memo__computes_each_kind_once_however_many_there_are),
+        cmocka_unit_test(test_waste_memo__is_asked_by_prioritize_once_for_each_kind),
         cmocka_unit_test(test_waste_memo__begins_anew_with_another_mix),
         cmocka_unit_test(test_waste_memo__without_a_mix_there_are_no_models),
         cmocka_unit_test(test_waste_memo__without_one_models_last_for_a_call),

@@ -29,6 +29,15 @@ struct recall;
 struct recall *recall_new(void);
 void recall_free(struct recall *recall);
 
+/* What calls found in it so far, and what they had to do anew; and what it holds now. */
+struct recall_counts {
+    uint64_t kinds_found, kinds_new;             /* of pods: calls */
+    uint64_t nodes_same, nodes_alike, nodes_new; /* decided before, like another, decided now */
+    uint64_t merits_same, merits_new;            /* of nodes */
+    size_t kinds, bytes;
+};
+struct recall_counts recall_counts(struct recall *recall); /* NULL: zeros */
+
 /* Where Bindings go: the API server (edge) or memory (embedded mode). Never blocks. */
 struct bind_port {
     void *ctx;

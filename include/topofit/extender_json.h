@@ -101,6 +101,9 @@ struct node_answer {
 struct node_answer node_answer_refusal(enum node_fate fate, const char *text);
 void node_answer_clear(struct node_answer *answer);
 
+/* How much memory its text takes. */
+size_t node_answer_bytes(const struct node_answer *answer);
+
 /* The answers to a call by what becomes of the nodes. */
 struct sorted_answers {
     const struct node_answer *const *answers; /* in the order of the call; borrowed */

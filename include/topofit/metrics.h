@@ -33,6 +33,10 @@
       "Large requests and answers refused because there were too many.") \
     X(FILTER_NODES, COUNTER, "topofit_filter_nodes_total", "result,reason", \
       "Nodes that filter judged, by whether they were kept and why not.") \
+    X(RECALLED, COUNTER, "topofit_recalled_total", "what,result", \
+      "What calls found remembered of earlier ones, and what they had to do anew.") \
+    X(RECALL_KINDS, GAUGE, "topofit_recall_kinds", "", "Kinds of pods remembered.") \
+    X(RECALL_BYTES, GAUGE, "topofit_recall_bytes", "", "Memory that they take.") \
     X(PREEMPT_NODES, COUNTER, "topofit_preempt_nodes_total", "result", \
       "Nodes proposed for preemption, by what was answered for them.") \
     X(BINDS, COUNTER, "topofit_binds_total", "outcome", "Bind calls by how they ended.") \

@@ -46,6 +46,9 @@ struct pod_mix *pod_mix_new(size_t capacity);
 /* Append a task; takes over its contents. */
 void pod_mix_add(struct pod_mix *mix, struct mix_task *steal_task);
 
+/* How much memory it takes. */
+size_t pod_mix_bytes(const struct pod_mix *mix);
+
 struct pod_mix *pod_mix_ref(struct pod_mix *mix);
 void pod_mix_unref(struct pod_mix *mix); /* NULL is fine */
 

@@ -127,6 +127,28 @@ static void write_controller(struct metrics_writer *writer, const struct control
     write_number(writer, METRIC_RECONCILE_DIFFERENCES, NULL, status->reconciles.differences);
 }
 
+static void write_recalled(struct metrics_writer *writer, const char *what, const char *result,
+                           uint64_t number)
+{
+    const char *labels[] = {what, result};
+
+    metrics_write(writer, METRIC_RECALLED, labels, (double)number);
+}
+
+static void write_recall(struct metrics_writer *writer, struct recall *recall)
+{
+    const struct recall_counts counts = recall_counts(recall);
+
+    write_recalled(writer, "kind", "hit", counts.kinds_found);
+    write_recalled(writer, "kind", "miss", counts.kinds_new);
+    write_recalled(writer, "node", "hit", counts.nodes_same + counts.nodes_alike);
+    write_recalled(writer, "node", "miss", counts.nodes_new);
+    write_recalled(writer, "merit", "hit", counts.merits_same);
+    write_recalled(writer, "merit", "miss", counts.merits_new);
+    write_number(writer, METRIC_RECALL_KINDS, NULL, counts.kinds);
+    write_number(writer, METRIC_RECALL_BYTES, NULL, counts.bytes);
+}
+
 static void write_budget(struct metrics_writer *writer, const char *listener,
                          struct http_budget *budget)
 {
@@ -153,6 +175,7 @@ static void collect(void *ctx, struct metrics_writer *writer)
     write_devices(writer, snapshot);
     write_holdings(writer, daemon->cluster);
     write_quotas(writer, daemon->cluster);
+    write_recall(writer, daemon->recall);
     daemon_write_tls_metrics(daemon, writer);
 }
 

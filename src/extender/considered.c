@@ -26,3 +26,9 @@ void considered_free(struct considered *considered)
     outcome_unref(considered->outcome);
     free(considered);
 }
+
+size_t considered_bytes(const struct considered *considered)
+{
+    return mem_block_bytes(sizeof *considered) + node_answer_bytes(&considered->answer) +
+           outcome_bytes(considered->outcome);
+}

@@ -28,4 +28,7 @@ struct considered *considered_new(struct outcome *steal_outcome, enum node_fate 
                                   const char *words);
 void considered_free(struct considered *considered);
 
+/* How much memory it takes, its outcome as if it were nobody else's. */
+size_t considered_bytes(const struct considered *considered);
+
 #endif

@@ -7,9 +7,10 @@
  * A kind is everything of a request and a policy that decide looks at, so nothing remembered is
  * ever only about right.
  *
- * Bounded: RECALL_KINDS_MAX kinds, the least recently used forgotten first, and each remembers
- * about as many outcomes as there are nodes. Safe from any thread; the locks inside are held for
- * memory work, never while deciding.
+ * Bounded: RECALL_KINDS_MAX kinds and RECALL_BYTES_MAX, the least recently used forgotten first,
+ * and each remembers about as many outcomes as there are nodes. What kinds have grown by counts
+ * when the next new one comes, and one is always kept. Safe from any thread; the locks inside are
+ * held for memory work, never while deciding.
  */
 #ifndef TOPOFIT_RECALL_H
 #define TOPOFIT_RECALL_H
@@ -19,7 +20,8 @@
 #include "topofit/rank.h"
 #include "topofit/snapshot.h"
 
-#define RECALL_KINDS_MAX 8
+#define RECALL_KINDS_MAX 64
+#define RECALL_BYTES_MAX (16u << 20)
 #define RECALL_KEY_BYTES_MAX 16384 /* of a request; what says more is decided each time */
 
 /*

@@ -53,6 +53,16 @@ void pod_mix_add(struct pod_mix *mix, struct mix_task *steal_task)
     *steal_task = (struct mix_task){0};
 }
 
+size_t pod_mix_bytes(const struct pod_mix *mix)
+{
+    size_t bytes = mem_block_bytes(sizeof *mix + mix->count * sizeof *mix->tasks);
+
+    for (size_t i = 0; i < mix->count; i++)
+        bytes += word_list_bytes(&mix->tasks[i].use_products) +
+                 word_list_bytes(&mix->tasks[i].avoid_products);
+    return bytes;
+}
+
 struct pod_mix *pod_mix_ref(struct pod_mix *mix)
 {
     __atomic_add_fetch(&mix->references, 1, __ATOMIC_RELAXED);

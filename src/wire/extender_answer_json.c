@@ -117,18 +117,25 @@ struct node_answer node_answer_refusal(enum node_fate fate, const char *text)
     static const char more[STEP];
     struct buf json = buf_with_max(SIZE_MAX / 2);
     size_t length;
+    char *reason;
 
     buf_add_byte(&json, ':');
     buf_add_json_string(&json, text);
     length = json.length;
     buf_add(&json, more, sizeof more);
-    return (struct node_answer){.fate = fate, .reason = buf_steal(&json), .reason_length = length};
+    reason = xreallocarray(buf_steal(&json), length + sizeof more + 1, 1); /* many are kept */
+    return (struct node_answer){.fate = fate, .reason = reason, .reason_length = length};
 }
 
 void node_answer_clear(struct node_answer *answer)
 {
     free(answer->reason);
     *answer = (struct node_answer){0};
+}
+
+size_t node_answer_bytes(const struct node_answer *answer)
+{
+    return answer->reason != NULL ? mem_block_bytes(answer->reason_length + STEP + 1) : 0;
 }
 
 void sorted_answers_init(struct sorted_answers *out, const struct node_answer *const *answers,

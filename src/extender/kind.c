@@ -9,7 +9,7 @@
 
 #define ALIKE_SLOTS_FIRST 256
 #define PAST_ITEMS_MAX 1024 /* and half as many as there are nodes */
-#define PLACES_SPARE 64
+#define PLACES_SPARE 16
 
 /* Merits of nodes for pods with the same host amounts, under one mix and what it makes scarce. */
 struct merit_sheet {
@@ -321,11 +321,11 @@ static bool is_as_scarce(const struct scarcity *a, const struct scarcity *b)
     return same;
 }
 
-static bool is_of(const struct merit_sheet *sheet, struct host_amounts host,
-                  const struct pod_mix *mix, const struct scarcity *scarcity)
+/* Are its merits those of a picture with that mix and scarcity? */
+static bool is_current(const struct merit_sheet *sheet, const struct pod_mix *mix,
+                       const struct scarcity *scarcity)
 {
-    return sheet->last_used > 0 && sheet->mix == mix && host_equal(sheet->host, host) &&
-           is_as_scarce(&sheet->scarcity, scarcity);
+    return sheet->last_used > 0 && sheet->mix == mix && is_as_scarce(&sheet->scarcity, scarcity);
 }
 
 static void sheet_open(struct merit_sheet *sheet, size_t places, const struct snapshot *snapshot,
@@ -342,30 +342,39 @@ static void sheet_open(struct merit_sheet *sheet, size_t places, const struct sn
     sheet->grades_1_10 = (uint8_t *)(sheet->merits + places);
 }
 
-/* With the lock held: the sheet, or a new one in the place of the least recently used. */
+/* That of the host amounts, or the place of the least recently used. */
+static struct merit_sheet *find_place(struct kind *kind, struct host_amounts host)
+{
+    struct merit_sheet *oldest = &kind->sheets[0];
+
+    for (size_t i = 0; i < RECALL_HOSTS_MAX; i++) {
+        struct merit_sheet *sheet = &kind->sheets[i];
+
+        if (sheet->last_used > 0 && host_equal(sheet->host, host))
+            return sheet;
+        if (sheet->last_used < oldest->last_used)
+            oldest = sheet;
+    }
+    return oldest;
+}
+
+/* With the lock held: merits under a mix of before are of no use, so a host has one sheet. */
 static struct merit_sheet *find_sheet(struct kind *kind, const struct snapshot *snapshot,
                                       struct host_amounts host)
 {
-    struct merit_sheet *oldest = &kind->sheets[0];
+    struct merit_sheet *sheet = find_place(kind, host);
     struct scarcity scarcity;
 
     make_places(kind, snapshot);
     scarcity_of(snapshot->mix, &snapshot->supply, &scarcity);
-    for (size_t i = 0; i < RECALL_HOSTS_MAX; i++) {
-        struct merit_sheet *sheet = &kind->sheets[i];
-
-        if (is_of(sheet, host, snapshot->mix, &scarcity)) {
-            sheet->last_used = ++kind->sheet_uses;
-            return sheet;
-        }
-        if (sheet->last_used < oldest->last_used)
-            oldest = sheet;
+    if (!host_equal(sheet->host, host) || !is_current(sheet, snapshot->mix, &scarcity)) {
+        sheet_clear(sheet);
+        sheet_open(sheet, kind->places, snapshot, host, &scarcity);
+        sheet->last_used = ++kind->sheet_uses;
+        note_bytes(kind);
     }
-    sheet_clear(oldest);
-    sheet_open(oldest, kind->places, snapshot, host, &scarcity);
-    oldest->last_used = ++kind->sheet_uses;
-    note_bytes(kind);
-    return oldest;
+    sheet->last_used = ++kind->sheet_uses;
+    return sheet;
 }
 
 size_t kind_recall_merits(struct kind *kind, const struct snapshot *snapshot,

@@ -179,15 +179,18 @@ static void test_recall__another_mix_makes_all_merits_anew(void **state)
 {
     AUTO(harness_free) struct harness *harness = four_nodes();
     struct recall_counts last = {0}, more;
+    size_t before;
 
     (void)state;
     ask_prioritize(harness, "a", NODES);
     cluster_set_pod_mix(harness->cluster, pod_mix_new(0));
-    since(harness, &last);
+    before = since(harness, &last).bytes;
     ask_prioritize(harness, "a", NODES);
     more = since(harness, &last);
     assert_int_equal(more.merits_new, NODE_COUNT);
     assert_int_equal(more.nodes_new, 0);
+    /* Those under the mix of before are of no use any more. */
+    assert_in_range(more.bytes, before, before + mem_block_bytes(sizeof(struct pod_mix)));
 }
 
 /* The limits that the next call of a pod's kind begins with. */

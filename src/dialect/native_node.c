@@ -221,6 +221,24 @@ static void read_plugin(const char *word, struct node *node)
         node_note_problem(node, KEY_PLUGIN ": must be hami");
 }
 
+/* Two who tell the devices: ours is believed, and nothing says that HAMi's plugin wants a lock. */
+static void note_other_register(const struct kube_pairs *annotations,
+                                const struct class_table *classes, struct node *node)
+{
+    for (size_t i = 0; i < classes->count; i++) {
+        const char *key = classes->items[i].hami.register_key;
+
+        if (key == NULL || kube_pairs_get(annotations, key) == NULL)
+            continue;
+        node_note_problem(node,
+                          "%s is not read beside " KEY_INVENTORY
+                          ", and the node is not locked: remove " KEY_INVENTORY
+                          ", or set " KEY_PLUGIN ": hami",
+                          key);
+        return;
+    }
+}
+
 bool native_read_node(const struct kube_node *kube, const struct class_table *classes,
                       struct node *node)
 {
@@ -232,6 +250,8 @@ bool native_read_node(const struct kube_node *kube, const struct class_table *cl
         return false;
     if (plugin != NULL)
         read_plugin(plugin, node);
+    else
+        note_other_register(&kube->meta.annotations, classes, node);
     native_read_topology(topology, node);
     return true;
 }

@@ -71,12 +71,32 @@ static void handle_livez(void *ctx, const struct http_request *request)
     answer_checks(request, checks, ARRAY_LEN(checks));
 }
 
+/* Why nodes or pods are not listed, as the API server or the network has it; "" when unknown. */
+static void read_list_problem(struct daemon *daemon, char *text, size_t size)
+{
+    struct kube_loop_status status;
+    const char *problem;
+
+    text[0] = '\0';
+    if (daemon->loop == NULL)
+        return;
+    kube_loop_status(daemon->loop, &status);
+    problem = status.controller.nodes.problem[0] != '\0' ? status.controller.nodes.problem
+                                                         : status.controller.pods.problem;
+    if (problem[0] != '\0')
+        snprintf(text, size, ": %s", problem);
+}
+
 static void handle_readyz(void *ctx, const struct http_request *request)
 {
     struct daemon *daemon = ctx;
+    char why[ERROR_TEXT_MAX + 2], text[sizeof why + 64];
+
+    read_list_problem(daemon, why, sizeof why);
+    snprintf(text, sizeof text, "nodes and pods have not been listed completely yet%s", why);
+
     const struct check checks[] = {
-        {"cache-sync", cluster_is_synced(daemon->cluster),
-         "nodes and pods have not been listed completely yet"},
+        {"cache-sync", cluster_is_synced(daemon->cluster), text},
         {"shutdown", !__atomic_load_n(&daemon->stopping, __ATOMIC_RELAXED), "stopping"},
     };
 

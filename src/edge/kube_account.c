@@ -186,12 +186,14 @@ int kubeconfig_load(const char *path, const struct kube_environment *environment
         in_home = xasprintf("%s/.kube/config", environment->home);
     if (in_home != NULL && access(in_home, F_OK) == 0)
         return load_file(in_home, out, err);
-    return error_set(err, ERR_NOT_FOUND,
-                     "no kubeconfig: name one, set KUBECONFIG, or run in a pod that has a service "
-                     "account token%s%s%s",
-                     is_set(environment->service_host) ? " (there is no " : "",
-                     is_set(environment->service_host) ? account_token : "",
-                     is_set(environment->service_host) ? ")" : "");
+    return error_set(
+        err, ERR_NOT_FOUND,
+        "no kubeconfig: name one, set KUBECONFIG, have ~/.kube/config, or run in a pod "
+        "that has a service account token%s%s%s. Without a cluster: serve "
+        "--cluster FILE",
+        is_set(environment->service_host) ? " (there is no " : "",
+        is_set(environment->service_host) ? account_token : "",
+        is_set(environment->service_host) ? ")" : "");
 }
 
 int kube_config_read_token(const struct kube_config *config, char **out, struct error *err)

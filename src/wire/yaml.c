@@ -197,7 +197,9 @@ static int check_plain(const yaml_event_t *event, struct error *err)
         tag = event->data.mapping_start.tag;
     }
     if (anchor != NULL || event->type == YAML_ALIAS_EVENT)
-        return refuse(&event->start_mark, err, "anchors and aliases (& and *) are not supported");
+        return refuse(&event->start_mark, err,
+                      "anchors and aliases (& and *) are not supported: write the value out; "
+                      "take a dump with -o json");
     if (tag != NULL)
         return refuse(&event->start_mark, err, "tags (!) are not supported");
     return 0;

@@ -3,6 +3,7 @@
 #include "support/raw_http.h"
 #include "support/test.h"
 
+#include "topofit/clock.h"
 #include "topofit/daemon.h"
 #include "topofit/mem.h"
 
@@ -12,6 +13,7 @@
 #define ASKING 8    /* clients at once */
 #define PROBES 1000 /* of each, not waiting for answers */
 #define ROUNDS 8
+#define LIST_WAIT_MS 20000u /* until the first list has failed; a moment as a rule */
 
 /* A node of one device, and a pod that holds it. */
 static const char dump[] =
@@ -91,16 +93,21 @@ static void running_free(struct running **place)
 }
 
 /* The body of an answer of the admin port. Free it. */
-static char *get(struct running *running, const char *path)
+static char *get_with_status(struct running *running, const char *path, unsigned status)
 {
     struct raw_client client = raw_connect(daemon_admin_port(running->daemon));
     AUTO_FREE char *request = xasprintf("GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
-    struct raw_answer answer = raw_ask(&client, request, 200);
+    struct raw_answer answer = raw_ask(&client, request, status);
     char *body = xstrdup(answer.body);
 
     raw_answer_clear(&answer);
     raw_close(&client);
     return body;
+}
+
+static char *get(struct running *running, const char *path)
+{
+    return get_with_status(running, path, 200);
 }
 
 /* The answer of filter about another pod: it would fit if the first one left. Free it. */
@@ -213,6 +220,22 @@ static void test_stop__answers_who_waits_for_a_comparison(void **state)
     raw_close(&client);
 }
 
+/* Who cannot list looks there first, and is not sent on to the log. */
+static void test_readyz__says_why_nothing_could_be_listed(void **state)
+{
+    AUTO(running_free) struct running *running = running_new_with_server();
+    uint64_t end_ms = clock_monotonic_ms() + LIST_WAIT_MS;
+    bool told = false;
+
+    (void)state;
+    while (!told && clock_monotonic_ms() < end_ms) {
+        AUTO_FREE char *body = get_with_status(running, "/readyz", 503);
+
+        told = strstr(body, "listed completely yet: list of nodes: ") != NULL;
+    }
+    assert_true(told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_debug_mix__answers_as_document_and_as_text),
         cmocka_unit_test(test_stop__serves_the_admin_port_until_its_end),
         cmocka_unit_test(test_stop__answers_who_waits_for_a_comparison),
+        cmocka_unit_test(test_readyz__says_why_nothing_could_be_listed),
     };
 
     return cmocka_run_group_tests_name("daemon", tests, NULL, NULL);

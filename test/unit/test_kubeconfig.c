@@ -478,6 +478,8 @@ static void test_load__looks_in_four_places_in_order(void **state)
 
     assert_int_equal(kubeconfig_load(NULL, environment, &config, &err), -ERR_NOT_FOUND);
     assert_contains(err.text, "set KUBECONFIG");
+    assert_contains(err.text, "~/.kube/config");
+    assert_contains(err.text, "--cluster");
 
     put(folder, ".kube/config", FILE_OF("server: 'https://home'", ""));
     environment->home = folder->path;

@@ -92,7 +92,7 @@ static void test_yaml_read__refuses_with_line_and_column(void **state)
         {"a: &x 1\n", "line 1, column 4: anchors"},
         {"a: *x\n", "line 1, column 4: anchors"},
         {"a: &x {b: 1}\n", "anchors"},
-        {"a: &x [b]\n", "anchors"},
+        {"a: &x [b]\n", "-o json"},
         {"a: !!str 1\n", "line 1, column 4: tags"},
         {"a: !x [1]\n", "tags"},
         {"a: 1\nb: 2\na: 3\n", "line 3, column 1: \"a\" is there already"},

@@ -6,7 +6,8 @@
 # command of it fails, when it takes longer than a minute, or when it leaves a topofit running.
 #
 # The blocks of a page share a working directory: links to everything in the repository, but the
-# program under test as build/topofit. nvidia-smi is a stand-in for a machine with two GPUs. TMPDIR is
+# program under test as build/topofit. nvidia-smi is a stand-in for a machine with two GPUs, kubectl
+# for a cluster with HAMi's device plugins, of which it can take a dump. TMPDIR is
 # not set, as in most shells: mktemp makes what a block needs beside.
 #
 # Blocks fenced otherwise (```console: they need a cluster) are not run, nor are those that install
@@ -26,7 +27,7 @@ case $2 in
 esac
 cd "$1"
 
-pages='docs/howto/try-without-a-cluster.md docs/howto/debug-a-pending-pod.md
+pages='docs/howto/migrate-from-hami.md docs/howto/try-without-a-cluster.md docs/howto/debug-a-pending-pod.md
     docs/howto/describe-your-nodes.md docs/howto/secure-the-ports.md
     docs/howto/simulate-a-workload.md docs/concepts/scoring.md docs/concepts/quota.md'
 [ ! -e README.md ] || pages="$pages README.md"
@@ -74,7 +75,12 @@ case $* in
 *) exit 2 ;;
 esac
 END
-chmod +x "$scratch/program/topofit" "$scratch/bin/nvidia-smi"
+cat >"$scratch/bin/kubectl" <<'END'
+#!/bin/sh
+[ "$*" = 'get nodes,pods,quota -A -o yaml' ] || exit 2
+cat test/golden/hami/input-03-nvidia-json/cluster.yaml
+END
+chmod +x "$scratch/program/topofit" "$scratch/bin/nvidia-smi" "$scratch/bin/kubectl"
 : >"$scratch/pids"
 
 # A working directory for the blocks of a page.

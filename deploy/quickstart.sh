@@ -21,12 +21,16 @@ END
 }
 
 keep=no
-case ${1:-} in
--h | --help) usage && exit 0 ;;
---keep) keep=yes ;;
-'') ;;
-*) usage >&2 && exit 2 ;;
-esac
+for argument in "$@"; do
+    case $argument in
+    -h | --help) usage && exit 0 ;;
+    --keep) keep=yes ;;
+    *)
+        echo "deploy/quickstart.sh: unknown argument '$argument'; it takes --keep or --help" >&2
+        exit 2
+        ;;
+    esac
+done
 
 build=${BUILD_DIR:-build}
 sh deploy/install-deps.sh build demo

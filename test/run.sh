@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
     --sanitize=*) sanitize=${1#*=} ;;
     --require-all) require_all=yes ;;
     --no-install) install=no ;;
-    *) usage >&2 && exit 2 ;;
+    *) die "unknown argument '$1'; see --help" ;;
     esac
     shift
 done

@@ -24,7 +24,7 @@ static const char help[] =
     "\n"
     "  --config FILE              configuration (YAML); see 'topofit check-config --help'\n"
     "  --kubeconfig FILE          how to reach the API server; default: $KUBECONFIG, the pod's\n"
-    "                             account, ~/.kube/config\n"
+    "                             account, ~/.kube/config: whichever is there first\n"
     "  --cluster FILE             no API server: nodes and pods from a dump, binds in memory\n"
     "  --listen ADDRESS:PORT      for kube-scheduler (default 127.0.0.1:9901)\n"
     "  --admin-listen ADDRESS:PORT  health, metrics, debug (default 127.0.0.1:9902)\n"

@@ -24,6 +24,7 @@
     X(OPTED_OUT, "opted-out") \
     X(MIRROR, "mirror") \
     X(OTHER_SCHEDULER, "other-scheduler") \
+    X(UNMANAGED, "unmanaged") \
     X(REQUEST, "request") \
     X(PRIVILEGED, "privileged") \
     X(NODE_NAME, "node-name") \
@@ -74,6 +75,8 @@ struct admit_policy {
     const char *scheduler_name;     /* "": the name is left as it is */
     const char *runtime_class_name; /* "": none is set */
     const char *guarded_classes;    /* comma list of classes whose devices nobody sees unasked */
+    char *const *resources;         /* [resource_count] those about which topofit is asked */
+    size_t resource_count;          /* 0: those of all classes */
     enum admit_takes_over takes_over;
     enum admit_privileged privileged;
     enum admit_delivery delivery;

@@ -79,6 +79,7 @@ struct config {
     char *packing_workload_file; /* "" = learn the mix of pods */
     bool webhook_enabled;
     char *webhook_scheduler_name; /* "" = the name is left as it is */
+    struct config_texts webhook_resources;
     enum admit_takes_over webhook_takes_over;
     enum admit_privileged webhook_privileged;
     enum admit_delivery webhook_delivery;

@@ -514,6 +514,8 @@ struct admit_policy config_admit_policy(const struct config *config)
     return (struct admit_policy){.scheduler_name = config->webhook_scheduler_name,
                                  .runtime_class_name = config->webhook_runtime_class_name,
                                  .guarded_classes = config->webhook_guarded_classes,
+                                 .resources = config->webhook_resources.items,
+                                 .resource_count = config->webhook_resources.count,
                                  .takes_over = config->webhook_takes_over,
                                  .privileged = config->webhook_privileged,
                                  .delivery = config->webhook_delivery,

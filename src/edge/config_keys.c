@@ -146,6 +146,9 @@ const struct key config_keys[] = {
      "answer the API server's reviews of pods that are created"},
     {"webhook.schedulerName", KEY_TEXT, FIXED, AT(webhook_scheduler_name), "", 0, 0, NULL,
      "scheduler that pods with devices are given; empty: the name is left as it is"},
+    {"webhook.resources", KEY_TEXTS, FIXED, AT(webhook_resources), "", 0, 0, NULL,
+     "the extender's managedResources: pods that name none of them are left alone; empty: those of "
+     "all classes"},
     {"webhook.takesOver", KEY_CHOICE, RELOADED, AT(webhook_takes_over), "default-scheduler", 0, 0,
      takes_over_words, "whose pods are looked after, beside those that name schedulerName"},
     {"webhook.privileged", KEY_CHOICE, RELOADED, AT(webhook_privileged), "deny", 0, 0,

@@ -149,6 +149,47 @@ static enum admit_step leave_other_scheduler(struct admission *admission, enum a
                                                         : admit_leave(admission, rule);
 }
 
+static bool is_managed(const struct admit_policy *policy, const char *resource)
+{
+    for (size_t i = 0; i < policy->resource_count; i++) {
+        if (strcmp(policy->resources[i], resource) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* As kube-scheduler asks an extender: about pods that name one of its resources, even with 0. */
+static bool names_managed(const struct admission *admission, const char *list)
+{
+    const char *name;
+    json_t *amount;
+
+    for (size_t i = 0; i < admission->container_count; i++) {
+        const json_t *resources = json_object_get(admission->containers[i], "resources");
+
+        json_object_foreach(json_object_get(resources, list), name, amount)
+        {
+            if (is_managed(admission->policy, name))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Taken over, such a pod would be placed by a scheduler that does not ask who has its devices. */
+static enum admit_step leave_unmanaged(struct admission *admission, enum admit_rule rule)
+{
+    if (admission->policy->resource_count == 0 || names_managed(admission, "limits") ||
+        names_managed(admission, "requests"))
+        return ADMIT_GO_ON;
+    if (names_us(admission))
+        admit_warn(admission, rule,
+                   "scheduler %s does not ask topofit about the devices of this pod: add their "
+                   "resources to managedResources of its extender",
+                   admission->policy->scheduler_name);
+    return admit_leave(admission, rule);
+}
+
 static enum admit_step refuse_problem(struct admission *admission, enum admit_rule rule)
 {
     if (admission->request->problem == NULL)
@@ -256,6 +297,7 @@ static const struct {
     [ADMIT_OPTED_OUT] = {.ask = leave_opted_out, .any_pod = true},
     [ADMIT_MIRROR] = {.ask = leave_mirror, .any_pod = true},
     [ADMIT_OTHER_SCHEDULER] = {.ask = leave_other_scheduler},
+    [ADMIT_UNMANAGED] = {.ask = leave_unmanaged},
     [ADMIT_REQUEST] = {.ask = refuse_problem},
     [ADMIT_PRIVILEGED] = {.ask = judge_privileged},
     [ADMIT_NODE_NAME] = {.ask = refuse_node_name},

@@ -219,6 +219,10 @@ check "topofit's configuration with TLS" check_daemon_config "$tls" \
     "clientCaFile: /etc/topofit-tls/clients/ca.crt"
 check "topofit's configuration with the webhook" check_daemon_config \
     "--set webhook.enabled=true" "schedulerName: topofit-scheduler"
+check "the webhook knows what kube-scheduler asks about" check_daemon_config \
+    "--set webhook.enabled=true" "- nvidia.com/gpumem"
+check "the webhook knows the resources of all vendors" check_daemon_config \
+    "--values deploy/examples/values-all-vendors.yaml --set webhook.enabled=true" "- hygon.com/dcunum"
 check "topofit's configuration with another scheduler in it" check_daemon_config "$hook" \
     "schedulerName: other-scheduler"
 check "topofit's configuration leaves the name of a scheduler that is there" check_daemon_config \

@@ -142,6 +142,42 @@ static void test_admit__takes_over_as_the_policy_says(void **state)
     }
 }
 
+#define DCU_POD(scheduler) \
+    POD_WITH("'schedulerName':'" scheduler "',", \
+             CONTAINER(",'resources':{'limits':{'hygon.com/dcunum':'1'}}"))
+
+/* Its scheduler would place it without asking who has the devices. */
+static void test_admit__leaves_pods_alone_about_which_we_are_not_asked(void **state)
+{
+    static char count[] = "nvidia.com/gpu", memory[] = "nvidia.com/gpumem";
+    static char *const resources[] = {count, memory};
+    static const struct {
+        const char *pod, *scheduler;
+        bool warned;
+    } cases[] = {
+        {DCU_POD("default-scheduler"), "default-scheduler", false},
+        {DCU_POD("topofit-scheduler"), "topofit-scheduler", true},
+        {POD_WITH("'schedulerName':'default-scheduler',", CONTAINER("," GPU)), "topofit-scheduler",
+         false},
+        {POD_WITH("'schedulerName':'default-scheduler',",
+                  CONTAINER(",'resources':{'requests':{'nvidia.com/gpumem':'4000'}}")),
+         "topofit-scheduler", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct admit_policy policy = admitting_policy();
+        AUTO(admitted_clear) struct admitted admitted = {0};
+
+        policy.resources = resources;
+        policy.resource_count = ARRAY_LEN(resources);
+        admitted = admitting_ask_text(cases[i].pod, &policy);
+        assert_string_equal(admitting_text(admitted.pod, "/spec/schedulerName"),
+                            cases[i].scheduler);
+        assert_int_equal(strstr(admitted.warning, "managedResources") != NULL, cases[i].warned);
+    }
+}
+
 static void test_admit__leaves_the_name_without_a_name_of_ours(void **state)
 {
     struct admit_policy policy = admitting_policy();
@@ -473,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_admit__takes_away_what_says_that_a_pod_was_given_devices),
         cmocka_unit_test(test_admit__gives_gpu_pods_our_scheduler),
         cmocka_unit_test(test_admit__takes_over_as_the_policy_says),
+        cmocka_unit_test(test_admit__leaves_pods_alone_about_which_we_are_not_asked),
         cmocka_unit_test(test_admit__leaves_the_name_without_a_name_of_ours),
         cmocka_unit_test(test_admit__leaves_a_pod_of_many_containers_alone),
         cmocka_unit_test(test_admit__refuses_what_can_never_be_right),

@@ -118,7 +118,12 @@ namespace: {{ default .Release.Namespace (dig "leaderElection" "namespace" "" .V
 {{- if .Values.webhook.enabled }}
 {{- /* The scheduler that is there already has a name of its own, the default one as a rule. */}}
 {{- $scheduler := ternary .Values.scheduler.name "" .Values.scheduler.enabled }}
+{{- $managed := list }}
+{{- range .Values.extender.managedResources }}
+{{- $managed = append $managed .name }}
+{{- end }}
 {{- $_ := set $own "webhook" (dict "schedulerName" (dig "webhook" "schedulerName" $scheduler .Values.config)
+      "resources" (dig "webhook" "resources" $managed .Values.config)
       "listen" (printf ":%d" (int .Values.webhook.port))
       "tlsCertFile" "/etc/topofit-tls/webhook/tls.crt" "tlsKeyFile" "/etc/topofit-tls/webhook/tls.key") }}
 {{- end }}

@@ -118,5 +118,11 @@ while read -r resource; do
     done
 done <"$scratch/resources"
 
+# The chart refuses the configuration that the program would refuse.
+if command -v python3 >"$scratch/python"; then
+    python3 test/chart/config_schema.py "$topofit" deploy/chart >"$scratch/schema" 2>&1 ||
+        complain "$(cat "$scratch/schema")"
+fi
+
 sort -u "$scratch/problems" >&2
 [ ! -s "$scratch/problems" ]

@@ -115,6 +115,9 @@ check_loaded() { # configuration
 
 check "values, schema, templates and README agree" python3 $here/values_doc.py $chart
 
+[ -z "${TOPOFIT:-}" ] || check "the schema of config is the program's" \
+    python3 $here/config_schema.py "$TOPOFIT" $chart
+
 write_sets >"$scratch/sets"
 number=0
 while read -r set; do
@@ -223,6 +226,11 @@ check "the webhook knows what kube-scheduler asks about" check_daemon_config \
     "--set webhook.enabled=true" "- nvidia.com/gpumem"
 check "the webhook knows the resources of all vendors" check_daemon_config \
     "--values deploy/examples/values-all-vendors.yaml --set webhook.enabled=true" "- hygon.com/dcunum"
+for name in topofit-scheduler hami-scheduler; do # before the switch and after it
+    check "migration: pods are named after HAMi's scheduler while ours is $name" check_daemon_config \
+        "--values deploy/examples/values-hami.yaml --set webhook.enabled=true,scheduler.name=$name" \
+        "schedulerName: hami-scheduler"
+done
 check "topofit's configuration with another scheduler in it" check_daemon_config "$hook" \
     "schedulerName: other-scheduler"
 check "topofit's configuration leaves the name of a scheduler that is there" check_daemon_config \
@@ -250,6 +258,11 @@ done <<'EOF'
 --set,config.leaderElection.name=topofit-scheduler taken from each other
 --set,fullnameOverride=topofit-scheduler taken from each other
 --set-string,config.kube.wakePods=false wakePods
+--set,config.packing.policy=pak policy
+--set,config.packing.polici=pack polici
+--set,config.fabric.enabled=true fabric
+--set,config.topology.maxTier=4 maxTier
+--set,config.extender.requestTimeout=10 requestTimeout
 --set,terminationGracePeriodSeconds=15 set at least 16
 --set,config.extender.bindTimeout=1m set at least 70
 --set,config.extender.bindTimeout=20001ms set at least 31

@@ -369,6 +369,26 @@ static void test_decide_node__ascend_takes_the_network_with_most_free(void **sta
     assert_int_equal(mask_count(choose(node, "", 2, &reason)), 2);
 }
 
+/* The set is there, and nobody knows how good it is: that is what to mend, not the set. */
+static void test_decide_node__hard_without_known_links_says_so_under_any_rule(void **state)
+{
+    static const char *const classes[] = {"metax-gpu", "metax-sgpu", "ascend-910a", "kunlun",
+                                          "nvidia"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+        AUTO(node_unref_pointer)
+        struct node *node = node_of_class(class_of(classes[i]), 8, 32768, 1);
+        AUTO(request_clear)
+        struct request request = request_of_class(class_of(classes[i]), 4, 0, 0);
+        struct node_use use = use_none(node);
+        struct plan plan;
+
+        request.topology = (struct topology_demand){.has_mode = true, .mode = TOPOLOGY_HARD};
+        assert_int_equal(decide_plainly(node, &use, &request, &plan), REASON_TOPOLOGY_UNKNOWN);
+    }
+}
+
 static void test_decide_node__modules_go_together(void **state)
 {
     AUTO(node_unref_pointer)
@@ -526,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_decide_node__inferentia_is_given_out_in_runs),
         cmocka_unit_test(test_decide_node__metax_takes_the_smallest_zone_that_holds_the_set),
         cmocka_unit_test(test_decide_node__ascend_takes_the_network_with_most_free),
+        cmocka_unit_test(test_decide_node__hard_without_known_links_says_so_under_any_rule),
         cmocka_unit_test(test_decide_node__modules_go_together),
         cmocka_unit_test(test_decide_node__one_tenant_and_the_same_devices),
         cmocka_unit_test(test_decide_node__services_and_applications_must_match),

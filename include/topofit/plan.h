@@ -54,10 +54,11 @@ const struct planned_partition *plan_partition(const struct plan *plan, size_t a
  * devices of other classes are in none of the counts.
  */
 struct verdict {
-    enum reason reason;        /* REASON_OK when the node is kept */
-    unsigned wanted;           /* devices of the ask that failed */
-    unsigned usable;           /* devices that could have served it */
-    bool wanted_whole;         /* whole devices, not fractions */
+    enum reason reason;               /* REASON_OK when the node is kept */
+    const struct device_class *class; /* of the ask that failed; NULL: of none in particular */
+    unsigned wanted;                  /* devices of the ask that failed */
+    unsigned usable;                  /* devices that could have served it */
+    bool wanted_whole;                /* whole devices, not fractions */
     unsigned unattributed;     /* devices of the node taken without a record that tells which */
     uint64_t wanted_mib;       /* memory wanted on each, 0 = the whole device */
     uint64_t largest_free_mib; /* most free on one of the devices refused for their memory */

@@ -332,7 +332,8 @@ struct fit gpufit_candidates(const struct fit_question *question, const struct o
     unsigned of_class = 0, candidates;
     struct fit fit = {0};
 
-    *out = (struct verdict){.wanted = ask->count,
+    *out = (struct verdict){.class = ask->class,
+                            .wanted = ask->count,
                             .wanted_whole = ask_is_whole(question->request, ask),
                             .unattributed = unattributed};
     if (ask->memory_kind == MEMORY_MIB && !out->wanted_whole)

@@ -115,6 +115,30 @@ static void describe_products(const struct node *node, struct buf *out)
     }
 }
 
+/* "1 of class nvidia wanted, the node has 8 of ascend-910b" */
+static void describe_classes(const struct verdict *verdict, const struct node *node,
+                             struct buf *out)
+{
+    const char *separator = ", the node has ";
+
+    buf_addf(out, "%u of class %s wanted", verdict->wanted, verdict->class->name);
+    for (unsigned i = 0; i < node->device_count; i++) {
+        const struct device_class *class = node->devices[i].class;
+        unsigned before = 0, count = 0;
+
+        for (unsigned k = 0; k < node->device_count; k++) {
+            before += k < i && node->devices[k].class == class;
+            count += node->devices[k].class == class;
+        }
+        if (before > 0)
+            continue;
+        buf_addf(out, "%s%u of %s", separator, count, class->name);
+        separator = ", ";
+    }
+    if (node->device_count == 0)
+        buf_add_text(out, ", the node has none of any");
+}
+
 void verdict_describe(const struct verdict *verdict, const struct node *node, char *text,
                       size_t size)
 {
@@ -131,6 +155,11 @@ void verdict_describe(const struct verdict *verdict, const struct node *node, ch
         (verdict->reason == REASON_NO_INVENTORY || verdict->reason == REASON_NO_CLASS ||
          verdict->reason == REASON_TOO_FEW_DEVICES || verdict->reason == REASON_DEVICE_TOO_SMALL))
         buf_addf(&out, "%s; ", node->problem);
+    if (verdict->reason == REASON_NO_CLASS && verdict->class != NULL && node != NULL) {
+        describe_classes(verdict, node, &out);
+        memcpy(text, buf_text(&out), out.length + 1);
+        return;
+    }
     buf_addf(&out, "%u wanted, %u usable", verdict->wanted, verdict->usable);
     for (unsigned reason = REASON_OK + 1; reason < REASON_COUNT; reason++) {
         if (verdict->devices[reason] == 0)

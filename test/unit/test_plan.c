@@ -80,6 +80,23 @@ static void test_verdict_describe__f08_names_the_products_found(void **state)
     assert_contains(text, "found: (no product name), NVIDIA A10");
 }
 
+/* Pods whose record does not tell which may well hold devices of another class. */
+static void test_verdict_describe__names_the_class_wanted_and_those_that_are_there(void **state)
+{
+    AUTO(node_unref_pointer) struct node *node = node_plain("n1", 3, 16384, 1);
+    static const struct device_class metax = {.name = (char[]){"metax"}},
+                                     ascend = {.name = (char[]){"ascend-910b"}};
+    const struct verdict verdict = {
+        .reason = REASON_NO_CLASS, .class = &metax, .wanted = 2, .unattributed = 1};
+    char text[200];
+
+    (void)state;
+    node->devices[1].class = &ascend;
+    verdict_describe(&verdict, node, text, sizeof text);
+    assert_string_equal(text,
+                        "2 of class metax wanted, the node has 2 of nvidia, 1 of ascend-910b");
+}
+
 static void test_verdict_describe__says_how_near_the_topology_came(void **state)
 {
     const struct verdict verdict = {.reason = REASON_TOPOLOGY,
@@ -115,6 +132,7 @@ int main(void)
         cmocka_unit_test(test_plan_allocation__f04_books_each_device_by_its_own_size),
         cmocka_unit_test(test_verdict_describe__gives_the_numbers),
         cmocka_unit_test(test_verdict_describe__f08_names_the_products_found),
+        cmocka_unit_test(test_verdict_describe__names_the_class_wanted_and_those_that_are_there),
         cmocka_unit_test(test_verdict_describe__says_how_near_the_topology_came),
         cmocka_unit_test(test_verdict_describe__fits_into_any_space),
     };

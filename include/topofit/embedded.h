@@ -21,7 +21,7 @@
 /*
  * Fill a cluster from the text of a dump; it is synced afterwards.
  *
- * errors  ERR_INVALID with the place of what cannot be read.
+ * errors  ERR_INVALID with the place of what cannot be read, or when there is no node.
  */
 int embedded_read(struct cluster *cluster, const struct class_table *classes, const char *bytes,
                   size_t length, struct error *err);

@@ -56,7 +56,7 @@ int embedded_each_object(const char *bytes, size_t length, kube_on_object on_obj
 /* The sinks that the watch uses as well: a dump is a list that never changes again. */
 struct loading {
     struct reflector_sink sinks[KUBE_KINDS];
-    size_t count;     /* objects so far */
+    size_t nodes;     /* so far */
     struct map *uids; /* of pods: "namespace/name", owned */
     struct error err; /* the first thing that cannot be */
 };
@@ -97,7 +97,7 @@ static void load_object(void *ctx, struct kube_object *object)
 
     if (object->is_template)
         return;
-    loading->count++;
+    loading->nodes += object->kind == KUBE_NODE;
     if (object->kind == KUBE_QUOTA)
         set_namespace(&object->quota.meta);
     if (object->kind == KUBE_POD) {
@@ -123,8 +123,8 @@ int embedded_read(struct cluster *cluster, const struct class_table *classes, co
     result = embedded_each_object(bytes, length, load_object, &loading, err);
     if (result == 0 && loading.err.code != ERR_NONE)
         result = error_set(err, loading.err.code, "%s", loading.err.text);
-    if (result == 0 && loading.count == 0)
-        result = error_set(err, ERR_INVALID, "there is no node and no pod in it");
+    if (result == 0 && loading.nodes == 0)
+        result = error_set(err, ERR_INVALID, "there is no node in it; may you list nodes?");
     for (unsigned kind = 0; result == 0 && kind < KUBE_KINDS; kind++)
         loading.sinks[kind].commit(loading.sinks[kind].ctx);
     map_free(loading.uids, free);

@@ -82,7 +82,6 @@ static void test_embedded_read__takes_lists_and_documents_in_yaml_and_json(void 
              "n1") "]}",
          "n1,n2 ml/p"},
         {"  \n\t" NODE_JSON("n1"), "n1"},
-        {POD_JSON("p"), " ml/p"},
         {NODE_YAML, "n1"},
         {NODE_YAML "---\n" POD_YAML, "n1 default/p"},
         {"---\n" POD_YAML "---\n" NODE_YAML "...\n", "n1 default/p"},
@@ -126,9 +125,10 @@ static void test_embedded_read__says_where_it_stopped_and_changes_nothing(void *
     static const struct {
         const char *text, *place;
     } cases[] = {
-        {"", "no node and no pod"},
+        {"", "no node in it"},
         {"\n---\n", ""},
-        {"kind: ConfigMap\nmetadata: {name: x}\n", "no node and no pod"},
+        {"kind: ConfigMap\nmetadata: {name: x}\n", "no node in it"},
+        {POD_YAML, "no node in it; may you list nodes?"},
         {"just words\n", "line 1, column 1"},
         {NODE_YAML "---\n- a list\n", "line 8"},
         {"kind: Node\nmetadata: {name: [}\n", "line 2"},

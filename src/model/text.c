@@ -134,3 +134,19 @@ unsigned text_distance(const char *a, const char *b, unsigned limit)
     }
     return row[b_length] <= limit ? row[b_length] : limit + 1;
 }
+
+const char *text_nearest(const char *word, const char *const *words, unsigned limit)
+{
+    const char *nearest = NULL;
+    unsigned least = limit + 1;
+
+    for (; *words != NULL; words++) {
+        unsigned distance = text_distance(word, *words, limit);
+
+        if (distance < least) {
+            least = distance;
+            nearest = *words;
+        }
+    }
+    return nearest;
+}

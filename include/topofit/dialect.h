@@ -82,6 +82,16 @@ bool dialect_is_handed_out(const struct kube_pod *kube);
 struct quota *dialect_quota(const struct kube_quota *kube, const struct class_table *classes);
 
 /*
+ * What looks on a pod as if it concerned us, and does not: resources near one of a class or of its
+ * vendor's domain, annotations of ours that nobody reads.
+ *
+ * tell    called once for each, with a line for people.
+ * return  whether there is such a resource.
+ */
+bool dialect_pod_remarks(const struct kube_pod *kube, const struct class_table *classes,
+                         void (*tell)(void *ctx, const char *text), void *ctx);
+
+/*
  * Read a pod's record from its annotations into the model, asking all dialects: the first that has
  * one counts. The pod's request is there already.
  */

@@ -22,11 +22,12 @@ enum explain_columns {
 
 /*
  * Explain one pod: nodes that could take it, best first, with the devices it would get; then the
- * others with the reason.
+ * others with the reason. What looks misspelt on the pod is remarked upon.
  *
  * extender  borrowed for the call, as the pod.
  * out       a JSON document or a table is appended.
- * return    how many nodes could take it.
+ * return    how many nodes could take it; none when it asks for no device and a resource is
+ * misspelt.
  */
 size_t explain_pod(struct extender *extender, const struct kube_pod *pod, struct moment now,
                    enum view_format format, enum explain_columns columns, struct buf *out);

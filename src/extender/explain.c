@@ -14,12 +14,15 @@
 #include <string.h>
 
 #define DETAIL_MAX 320
-#define ANY_NODE "the pod asks for no device of a known class: every node will do"
+#define UNSCHEDULABLE "the node is unschedulable (cordoned): kube-scheduler leaves it out"
+#define NO_DEVICE "the pod asks for no device of a known class"
+#define ANY_NODE NO_DEVICE ": every node will do"
 
 /* One node's answer. */
 struct row {
     struct ranked_node ranked;
     bool kept;
+    bool linked; /* it has a set of several devices, and how they are linked is known */
     enum tier tier;
     unsigned quality_0_100;
     const struct node_state *state; /* borrowed from the snapshot */
@@ -32,10 +35,13 @@ struct explanation {
     struct snapshot *snapshot;
     struct row *rows;            /* [snapshot->count] best first */
     enum packing_policy packing; /* the pod's */
+    enum rank_scores scores;     /* as configured */
     struct ranking *ranking;
     struct pod_quota quota;
     struct decide_policy policy; /* points to it */
     size_t kept;
+    json_t *remarks; /* on the pod: lines for people */
+    bool misspelt;   /* a resource that looks like one of a class is of none */
 };
 
 static void explanation_clear(struct explanation *explanation)
@@ -44,8 +50,19 @@ static void explanation_clear(struct explanation *explanation)
         allocation_clear(&explanation->rows[i].allocation);
     free(explanation->rows);
     free(explanation->ranking);
+    json_decref(explanation->remarks);
     snapshot_unref(explanation->snapshot);
     pod_unref(explanation->pod);
+}
+
+/* Tier and quality of a plan say something: a set of several devices, whose links are known. */
+static bool has_known_links(const struct plan *plan, const struct request *request)
+{
+    bool several = false;
+
+    for (size_t a = 0; a < request->ask_count; a++)
+        several = several || mask_count(plan->sets[a]) > 1;
+    return several && plan->tier != TIER_UNKNOWN;
 }
 
 static void explain_node(struct extender *extender, const struct explanation *explanation,
@@ -68,15 +85,22 @@ static void explain_node(struct extender *extender, const struct explanation *ex
     if (row->verdict.reason != REASON_OK)
         return;
     row->kept = true;
+    row->linked = has_known_links(&plan, request);
     row->tier = plan.tier;
     row->quality_0_100 = plan.quality_0_100;
     row->ranked = ranking_judge(explanation->ranking, &called, &plan);
     plan_allocation(&plan, state->node, request, &row->allocation);
 }
 
+/* By what kube-scheduler is told: of scores by grade the best merit need not have the best. */
 static int compare_rows(const void *a, const void *b)
 {
-    return rank_compare(&((const struct row *)a)->ranked, &((const struct row *)b)->ranked);
+    const struct ranked_node *first = &((const struct row *)a)->ranked;
+    const struct ranked_node *second = &((const struct row *)b)->ranked;
+
+    if (first->score_0_10 != second->score_0_10)
+        return first->score_0_10 > second->score_0_10 ? -1 : 1;
+    return rank_compare(first, second);
 }
 
 static void score(const struct extender *extender, struct explanation *explanation)
@@ -128,19 +152,31 @@ static void describe_devices(const struct row *row, struct buf *out)
                      : k == 0         ? " + "
                                       : ",",
                      row->state->node->devices[position].index);
+            view_describe_partition(&container->devices[k].partition, out);
         }
     }
+}
+
+/* What there is to say of a node that fits: nothing, often. */
+static void describe_kept(const struct row *row, char *text, size_t size)
+{
+    AUTO(buf_clear) struct buf out = buf_with_max(size - 1);
+    const struct node *node = row->state->node;
+
+    if (node->unschedulable)
+        buf_add_text(&out, UNSCHEDULABLE);
+    if (node->problem != NULL)
+        buf_addf(&out, "%s%s", out.length > 0 ? "; " : "", node->problem);
+    if (row->linked)
+        buf_addf(&out, "%slink quality %u%%", out.length > 0 ? "; " : "", row->quality_0_100);
+    memcpy(text, buf_text(&out), out.length + 1);
 }
 
 static void describe_reason(const struct explanation *explanation, const struct row *row,
                             char *text, size_t size)
 {
-    if (!request_wants_devices(&explanation->pod->request))
-        snprintf(text, size, "the pod asks for no device of a known class");
-    else if (row->kept && row->state->node->problem != NULL)
-        snprintf(text, size, "%s", row->state->node->problem);
-    else if (row->kept)
-        snprintf(text, size, "link quality %u%%", row->quality_0_100);
+    if (row->kept)
+        describe_kept(row, text, size);
     else if (row->verdict.reason == REASON_BAD_REQUEST)
         snprintf(text, size, "%s", explanation->pod->request.problem);
     else
@@ -170,7 +206,7 @@ static void write_table(const struct explanation *explanation, struct buf *out)
         table_add(table, row->ranked.name);
         add_score(row, table);
         table_add(table, buf_text(&devices));
-        table_add(table, row->kept ? tier_name(row->tier) : "");
+        table_add(table, row->linked ? tier_name(row->tier) : "");
         table_add(table, row->kept ? "fits" : reason_name(row->verdict.reason));
         table_add(table, detail);
     }
@@ -232,9 +268,14 @@ static void write_criteria_table(const struct explanation *explanation, struct b
     }
     table_write(table, out);
     buf_addf(out,
-             "\n%s: the first column from the left in which nodes differ decides, then the name.\n"
+             "\n%s: %s\n"
              "Of LINKS and SETTLED more is better, of all others less.\n",
-             packing_policy_name(explanation->packing));
+             packing_policy_name(explanation->packing),
+             explanation->scores == RANK_WINNER
+                 ? "the first column from the left in which nodes differ decides, then the name."
+                 : "packing.scores is graded: SCORE says how good each node is in itself, and\n"
+                   "kube-scheduler adds it to the scores of its own plugins. The columns decide "
+                   "only where scores: winner.");
 }
 
 static void write_text(const struct explanation *explanation, enum explain_columns columns,
@@ -293,22 +334,45 @@ static json_t *row_view(const struct explanation *explanation, const struct row 
         json_object_set_new(containers, container->name, ids);
     }
     json_object_set_new(item, "score", json_integer(row->ranked.score_0_10));
-    json_object_set_new(item, "tier", json_integer((json_int_t)row->tier));
-    json_object_set_new(item, "linkQuality", json_integer(row->quality_0_100));
+    json_object_set_new(item, "tier",
+                        row->linked ? json_integer((json_int_t)row->tier) : json_null());
+    json_object_set_new(item, "linkQuality",
+                        row->linked ? json_integer(row->quality_0_100) : json_null());
     json_object_set_new(item, "criteria", criteria_view(explanation, row));
     json_object_set_new(item, "containers", containers);
+    view_add_partitions(&row->allocation, item);
     return item;
 }
 
-/* A pod that asks for no device: every node will do. */
+/* --- remarks --------------------------------------------------------------------------------- */
+
+static void add_remark(void *ctx, const char *text)
+{
+    json_array_append_new(ctx, view_string(text));
+}
+
+static void write_remarks(const struct explanation *explanation, struct buf *out)
+{
+    const json_t *remark;
+    size_t i;
+
+    json_array_foreach(explanation->remarks, i, remark)
+        buf_addf(out, "%s\n", json_string_value(remark));
+}
+
+/* --- no device ------------------------------------------------------------------------------- */
+
+/* A pod that asks for no device: every node will do, or it did not mean to ask for none. */
 static void write_any_node(const struct explanation *explanation, struct moment now,
                            enum view_format format, struct buf *out)
 {
     AUTO_FREE const struct node_state **states = snapshot_by_name(explanation->snapshot);
+    const char *detail = explanation->misspelt ? NO_DEVICE : ANY_NODE;
     json_t *document, *nodes;
 
     if (format == VIEW_TEXT) {
-        buf_add_text(out, ANY_NODE "\n");
+        write_remarks(explanation, out);
+        buf_addf(out, "%s\n", detail);
         return;
     }
     document = view_document("Explanation", now);
@@ -316,8 +380,11 @@ static void write_any_node(const struct explanation *explanation, struct moment 
     for (size_t i = 0; i < explanation->snapshot->count; i++)
         json_array_append_new(
             nodes, json_pack("{s:o,s:b,s:s,s:s}", "node", view_string(states[i]->node->name),
-                             "fits", 1, "reason", reason_name(REASON_OK), "detail", ANY_NODE));
+                             "fits", !explanation->misspelt, "reason",
+                             reason_name(explanation->misspelt ? REASON_BAD_REQUEST : REASON_OK),
+                             "detail", detail));
     json_object_set_new(document, "nodes", nodes);
+    json_object_set(document, "remarks", explanation->remarks);
     view_write(document, out);
 }
 
@@ -330,6 +397,7 @@ static void write_json(const struct explanation *explanation, struct moment now,
     for (size_t i = 0; i < explanation->snapshot->count; i++)
         json_array_append_new(nodes, row_view(explanation, &explanation->rows[i]));
     json_object_set_new(document, "nodes", nodes);
+    json_object_set(document, "remarks", explanation->remarks);
     view_write(document, out);
 }
 
@@ -337,21 +405,27 @@ size_t explain_pod(struct extender *extender, const struct kube_pod *pod, struct
                    enum view_format format, enum explain_columns columns, struct buf *out)
 {
     AUTO(explanation_clear)
-    struct explanation explanation = {.pod = dialect_pod(pod, extender->classes)};
+    struct explanation explanation = {.pod = dialect_pod(pod, extender->classes),
+                                      .remarks = json_array()};
 
+    explanation.misspelt =
+        dialect_pod_remarks(pod, extender->classes, add_remark, explanation.remarks);
     cluster_tell_time(extender->cluster, now.unix_ms);
     explanation.snapshot = cluster_snapshot(extender->cluster);
     if (!request_wants_devices(&explanation.pod->request)) {
         write_any_node(&explanation, now, format, out);
-        return explanation.snapshot->count;
+        return explanation.misspelt ? 0 : explanation.snapshot->count;
     }
     explanation.policy = extender->options.policy;
     pod_quota_ask(extender->cluster, explanation.pod, &explanation.quota, &explanation.policy);
+    explanation.scores = extender->options.policy.scores;
     explanation.packing = decide_packing(&extender->options.policy, &explanation.pod->request);
     fill(extender, &explanation);
-    if (format == VIEW_TEXT)
+    if (format == VIEW_TEXT) {
+        write_remarks(&explanation, out);
         write_text(&explanation, columns, out);
-    else
+    } else {
         write_json(&explanation, now, out);
+    }
     return explanation.kept;
 }

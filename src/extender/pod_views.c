@@ -80,7 +80,7 @@ static json_t *request_view(const struct request *request)
 
 static json_t *placement_view(const struct holding_view *holding)
 {
-    json_t *containers = json_object();
+    json_t *containers = json_object(), *view;
 
     for (size_t i = 0; i < holding->allocation.container_count; i++) {
         const struct allocated_container *container = &holding->allocation.containers[i];
@@ -91,9 +91,11 @@ static json_t *placement_view(const struct holding_view *holding)
         if (json_object_set_new(containers, container->name, ids) < 0)
             json_object_set_new(containers, "?", json_array());
     }
-    return json_pack("{s:o,s:o,s:i,s:b,s:s}", "node", view_string(holding->node), "containers",
+    view = json_pack("{s:o,s:o,s:i,s:b,s:s}", "node", view_string(holding->node), "containers",
                      containers, "tier", (int)holding->allocation.tier, "degraded",
                      holding->allocation.degraded, "state", holding_state_name(holding->state));
+    view_add_partitions(&holding->allocation, view);
+    return view;
 }
 
 static void describe_placement(const struct holding_view *holding, struct buf *out)
@@ -101,8 +103,10 @@ static void describe_placement(const struct holding_view *holding, struct buf *o
     for (size_t i = 0; i < holding->allocation.container_count; i++) {
         const struct allocated_container *container = &holding->allocation.containers[i];
 
-        for (size_t k = 0; k < container->device_count; k++)
+        for (size_t k = 0; k < container->device_count; k++) {
             buf_addf(out, "%s%s", out->length > 0 ? "," : "", container->devices[k].id);
+            view_describe_partition(&container->devices[k].partition, out);
+        }
     }
     if (holding->unattributed > 0)
         buf_addf(out, "%s%u of the node's, its record does not tell which",
@@ -180,13 +184,25 @@ static void add_decision(const struct pod_facts *facts, json_t *document)
         json_object_set_new(document, "reasons", reasons_view(&facts->decision));
 }
 
+/* A tier is told of sets of several devices whose links are known. */
+static bool has_tier(const struct allocation *allocation)
+{
+    bool several = false;
+
+    for (size_t i = 0; i < allocation->container_count; i++)
+        several = several || allocation->containers[i].device_count > 1;
+    return several && allocation->tier != TIER_UNKNOWN;
+}
+
 static void write_placement_text(const struct pod_facts *facts, struct buf *out)
 {
     AUTO(buf_clear) struct buf devices = buf_with_max(8192);
 
     describe_placement(&facts->holding, &devices);
     buf_addf(out, "node:     %s\ngpus:     %s\n", facts->holding.node, buf_text(&devices));
-    if (facts->holding.has_allocation)
+    if (facts->holding.has_allocation && !has_tier(&facts->holding.allocation))
+        buf_add_text(out, "tier:     -\n");
+    else if (facts->holding.has_allocation)
         buf_addf(out, "tier:     %d (%s)\n", (int)facts->holding.allocation.tier,
                  tier_name(facts->holding.allocation.tier));
     if (facts->pod->record_problem != NULL)

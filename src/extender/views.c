@@ -67,6 +67,48 @@ void view_describe_ask(const struct ask *ask, struct buf *out)
         buf_addf(out, " x %u slices", ask->slices);
 }
 
+/* --- partitions ------------------------------------------------------------------------------ */
+
+void view_describe_partition(const struct partition_placement *partition, struct buf *out)
+{
+    if (partition->profile[0] != '\0')
+        buf_addf(out, " (%s at %u)", partition->profile, partition->start);
+}
+
+static json_t *partitions_of(const struct allocated_container *container)
+{
+    json_t *items = json_array();
+
+    for (size_t k = 0; k < container->device_count; k++) {
+        const struct allocated_device *device = &container->devices[k];
+
+        if (device->partition.profile[0] != '\0')
+            json_array_append_new(items,
+                                  json_pack("{s:o,s:o,s:i,s:i}", "device", view_string(device->id),
+                                            "profile", view_string(device->partition.profile),
+                                            "start", (int)device->partition.start, "size",
+                                            (int)device->partition.size));
+    }
+    return items;
+}
+
+void view_add_partitions(const struct allocation *allocation, json_t *document)
+{
+    json_t *containers = json_object();
+
+    for (size_t c = 0; c < allocation->container_count; c++) {
+        const struct allocated_container *container = &allocation->containers[c];
+        json_t *items = partitions_of(container);
+
+        if (json_array_size(items) > 0)
+            json_object_set(containers, container->name, items);
+        json_decref(items);
+    }
+    if (json_object_size(containers) > 0)
+        json_object_set(document, "partitions", containers);
+    json_decref(containers);
+}
+
 const char *holding_state_name(enum holding_state state)
 {
     switch (state) {

@@ -24,6 +24,12 @@ json_t *view_ask(const struct ask *ask);
 /* The same, "2 nvidia x 30% memory", behind a "+" when there is something before it. */
 void view_describe_ask(const struct ask *ask, struct buf *out);
 
+/* Of a device that is divided which partition, and where: " (1g.10gb at 4)"; else nothing. */
+void view_describe_partition(const struct partition_placement *partition, struct buf *out);
+
+/* The same: "partitions" by container in a document, when there are any. */
+void view_add_partitions(const struct allocation *allocation, json_t *document);
+
 const char *holding_state_name(enum holding_state state);
 
 #endif

@@ -213,6 +213,169 @@ static void test_explain_pod__a_document_has_the_policy_and_its_criteria(void **
     json_decref(view);
 }
 
+static void test_explain_pod__a_resource_of_no_class_is_told_with_the_nearest(void **state)
+{
+    static const struct {
+        const char *resource, *told;
+        size_t kept;
+    } cases[] = {
+        {"nvidia.com/gpus 1", "nvidia.com/gpus is of no class; did you mean nvidia.com/gpu?", 0},
+        {"huawei.com/Ascend910 1", "did you mean huawei.com/Ascend910A or huawei.com/Ascend910C?",
+         0},
+        {"nvidia.com/something-else 1", "`topofit classes` lists the resources of nvidia.com", 0},
+        {"gpu 1, nvidia.com/gpumen 1000", "did you mean nvidia.com/gpumem?", 2},
+        {"example.com/rdma 1", "every node will do", 2},
+        {"gpu 1", "fits", 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(harness_free) struct harness *harness = harness_new();
+        AUTO_FREE char *text = NULL, *document = NULL;
+        size_t kept;
+
+        api_node(harness, "a", 1, 16384);
+        api_node(harness, "b", 1, 16384);
+        api_pod(harness, "p", cases[i].resource);
+        text = explain(harness, "p", VIEW_TEXT, &kept);
+        assert_contains(text, cases[i].told);
+        assert_int_equal(kept, cases[i].kept);
+        document = explain(harness, "p", VIEW_JSON, &kept);
+        assert_contains(document, cases[i].told);
+        assert_int_equal(strstr(text, "is of no class") != NULL, i < 4);
+    }
+}
+
+static void test_explain_pod__an_annotation_of_ours_that_nobody_reads_is_told(void **state)
+{
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    AUTO_FREE char *text = NULL;
+    size_t kept;
+
+    (void)state;
+    api_pod(harness, "p", "gpu 1",
+            .annotations = {"topofit.io/topologi", "hard", "topofit.io/isolation", "shared"});
+    text = explain(harness, "p", VIEW_TEXT, &kept);
+    assert_contains(text, "topofit.io/topologi is no annotation that is read; did you mean "
+                          "topofit.io/topology?");
+    assert_null(strstr(text, "isolation is no"));
+}
+
+/* --- only what is so ------------------------------------------------------------------------- */
+
+static json_t *first_node(const char *text, json_t **view)
+{
+    *view = json_loads(text, 0, NULL);
+    return json_array_get(json_object_get(*view, "nodes"), 0);
+}
+
+static void
+test_explain_pod__links_are_told_only_where_there_are_some_and_they_are_known(void **state)
+{
+    static const struct {
+        const char *wants, *mode, *links;
+        bool told;
+    } cases[] = {{"gpu 2", "soft", "0-1", true},
+                 {"gpu 1", "soft", "0-1", false},
+                 {"gpu 1; gpu 1", "soft", "0-1", false},
+                 {"gpu 2", "off", "0-1", false},
+                 {"gpu 2", "soft", NULL, false}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(harness_free) struct harness *harness = harness_new();
+        AUTO_FREE char *text = NULL, *document = NULL;
+        size_t kept;
+        json_t *view;
+
+        api_node(harness, "n", 4, 16384, .links = cases[i].links);
+        api_pod(harness, "p", cases[i].wants,
+                .annotations = {"topofit.io/topology", cases[i].mode});
+        text = explain(harness, "p", VIEW_TEXT, &kept);
+        document = explain(harness, "p", VIEW_JSON, &kept);
+        assert_int_equal(strstr(text, "link quality") != NULL, cases[i].told);
+        assert_int_equal(strstr(text, "-     fits    -") == NULL, cases[i].told);
+        assert_int_equal(json_is_null(json_object_get(first_node(document, &view), "tier")),
+                         !cases[i].told);
+        json_decref(view);
+    }
+}
+
+static void test_explain_pod__a_node_that_is_unschedulable_fits_with_a_remark(void **state)
+{
+    AUTO(harness_free) struct harness *harness = four_nodes();
+    AUTO_FREE char *text = NULL;
+    size_t kept;
+
+    (void)state;
+    json_object_set_new(api_node_json(harness, "slow"), "spec",
+                        json_pack("{s:b}", "unschedulable", 1));
+    watch_node(harness, "slow");
+    text = explain(harness, "p", VIEW_TEXT, &kept);
+    assert_int_equal(kept, 2);
+    assert_contains(text, "fits           the node is unschedulable");
+}
+
+static void test_explain_pod__a_partition_has_its_profile_and_place(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    AUTO_FREE char *text = NULL, *document = NULL;
+    const json_t *item;
+    size_t kept;
+    json_t *view;
+
+    (void)state;
+    api_node(harness, "n", 1, 40960);
+    json_object_set_new(
+        json_object_get(json_object_get(api_node_json(harness, "n"), "metadata"), "annotations"),
+        "topofit.io/inventory",
+        json_string("{\"devices\":[{\"id\":\"GPU-0\",\"product\":\"NVIDIA A100-SXM4-40GB\","
+                    "\"memoryMiB\":40960,\"slots\":7,\"partitions\":true}]}"));
+    watch_node(harness, "n");
+    api_pod(harness, "p", "nvidia.com/mig-3g.20gb 1");
+    text = explain(harness, "p", VIEW_TEXT, &kept);
+    assert_int_equal(kept, 1);
+    assert_contains(text, "0 (3g.20gb at 4)");
+    document = explain(harness, "p", VIEW_JSON, &kept);
+    item = json_array_get(
+        json_object_get(json_object_get(first_node(document, &view), "partitions"), "c0"), 0);
+    assert_string_equal(json_string_value(json_object_get(item, "profile")), "3g.20gb");
+    assert_int_equal(json_integer_value(json_object_get(item, "start")), 4);
+    json_decref(view);
+}
+
+/* Graded: what is best in itself by the criteria need not have the best grade. */
+static void test_explain_pod__rows_stand_in_the_order_of_their_scores(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    AUTO_FREE char *text = NULL, *document = NULL;
+    json_int_t before = 10;
+    size_t kept, i;
+    const json_t *item;
+    json_t *view;
+
+    (void)state;
+    for (i = 0; i < 8; i++) {
+        char name[8];
+
+        snprintf(name, sizeof name, "n%zu", i);
+        api_node(harness, name, (unsigned)i + 1, 16384, .links = i % 2 ? "0-1" : NULL);
+    }
+    harness->extender.options.policy.scores = RANK_GRADED;
+    api_pod(harness, "p", "gpu 1, mem 4000");
+    document = explain(harness, "p", VIEW_JSON, &kept);
+    view = json_loads(document, 0, NULL);
+    json_array_foreach(json_object_get(view, "nodes"), i, item)
+    {
+        assert_true(json_integer_value(json_object_get(item, "score")) <= before);
+        before = json_integer_value(json_object_get(item, "score"));
+    }
+    json_decref(view);
+    text = explain_columns(harness, "p", VIEW_TEXT, EXPLAIN_CRITERIA, &kept);
+    assert_contains(text, "packing.scores is graded");
+    assert_null(strstr(text, "in which nodes differ decides"));
+}
+
 static void test_explain_pod__does_nothing(void **state)
 {
     AUTO(harness_free) struct harness *harness = four_nodes();
@@ -257,6 +420,13 @@ int main(void)
         cmocka_unit_test(test_explain_pod__criteria_show_what_decides_between_nodes),
         cmocka_unit_test(test_explain_pod__criteria_are_those_of_the_pods_policy_in_its_order),
         cmocka_unit_test(test_explain_pod__a_document_has_the_policy_and_its_criteria),
+        cmocka_unit_test(test_explain_pod__a_resource_of_no_class_is_told_with_the_nearest),
+        cmocka_unit_test(test_explain_pod__an_annotation_of_ours_that_nobody_reads_is_told),
+        cmocka_unit_test(
+            test_explain_pod__links_are_told_only_where_there_are_some_and_they_are_known),
+        cmocka_unit_test(test_explain_pod__a_node_that_is_unschedulable_fits_with_a_remark),
+        cmocka_unit_test(test_explain_pod__a_partition_has_its_profile_and_place),
+        cmocka_unit_test(test_explain_pod__rows_stand_in_the_order_of_their_scores),
         cmocka_unit_test(test_explain_pod__does_nothing),
         cmocka_unit_test(test_explain_pod__an_empty_cluster_is_no_node),
     };

@@ -32,6 +32,9 @@ static int read_yaml(const char *bytes, size_t length, kube_on_object on_object,
         const struct yaml_value *document = documents->members[i].value;
         AUTO(buf_clear) struct buf json = buf_with_max(EMBEDDED_BYTES_MAX);
 
+        /* As between two "---" in what helm writes. */
+        if (document->type == YAML_SCALAR && document->text[0] == '\0')
+            continue;
         if (document->type != YAML_MAP)
             return error_set(err, ERR_INVALID,
                              "line %u, column %u: a Kubernetes object or list is expected",

@@ -83,6 +83,7 @@ static void test_embedded_read__takes_lists_and_documents_in_yaml_and_json(void 
          "n1,n2 ml/p"},
         {"  \n\t" NODE_JSON("n1"), "n1"},
         {NODE_YAML, "n1"},
+        {NODE_YAML "---\n# nothing\n---\n" POD_YAML "---\n", "n1 default/p"},
         {NODE_YAML "---\n" POD_YAML, "n1 default/p"},
         {"---\n" POD_YAML "---\n" NODE_YAML "...\n", "n1 default/p"},
         {"kind: List\nitems:\n- kind: Node\n  metadata: {name: n1}\n"

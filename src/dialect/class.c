@@ -286,12 +286,40 @@ static struct device_class *class_named(struct class_table *classes, const char 
     return class;
 }
 
+/*
+ * A class that is new, incomplete and called nearly like one that is there: that one was meant.
+ *
+ * known  so many classes there were before
+ */
+static int suggest_name(const struct class_table *classes, size_t known,
+                        const struct yaml_value *name, struct error *err)
+{
+    const char *names[CLASSES_MAX + 1] = {NULL}, *nearest;
+    char missing[sizeof err->text];
+
+    if (classes->count == known || name == NULL)
+        return error_pass(err);
+    for (size_t i = 0; i < known; i++)
+        names[i] = classes->items[i].name;
+    nearest = text_nearest(name->text, names, SUGGESTION_DISTANCE);
+    if (nearest == NULL)
+        return error_pass(err);
+    memcpy(missing, err->text, sizeof missing);
+    error_clear(err);
+    return error_set(
+        err, ERR_INVALID,
+        "line %u, column %u: there is no class %.40s to change; did you mean %s? (As a "
+        "class of its own: %s)",
+        name->line, name->column, name->text, nearest, missing);
+}
+
 static int read_document(struct class_table *classes, const struct yaml_value *document,
                          struct error *err)
 {
     AUTO(class_clear) struct device_class nameless = {0};
     const struct yaml_value *name = yaml_get(document, "name");
     struct reading reading = {&class_shape, &nameless};
+    const size_t known = classes->count;
 
     if (name != NULL && name->type == YAML_SCALAR && name->text[0] != '\0')
         reading.object = class_named(classes, name->text);
@@ -300,7 +328,8 @@ static int read_document(struct class_table *classes, const struct yaml_value *d
                          name->column, CLASSES_MAX);
     if (read_map(&reading, "", document, err) < 0)
         return error_pass(err);
-    return class_check(reading.object, document, err);
+    return class_check(reading.object, document, err) < 0 ? suggest_name(classes, known, name, err)
+                                                          : 0;
 }
 
 static int read_documents(struct class_table *classes, const char *yaml, size_t length,

@@ -26,7 +26,8 @@ const char *kube_kind_name(enum kube_kind kind);
 /* A node, a pod or a quota; which one, the kind says. */
 struct kube_object {
     enum kube_kind kind;
-    bool is_template; /* the pod is not there: a Deployment, a Job or the like would make it */
+    bool is_template;    /* the pod is not there: a Deployment, a Job or the like would make it */
+    const char *made_by; /* of a dump: the kind of what would make it, constant; else NULL */
     struct kube_node node;
     struct kube_pod pod;
     struct kube_quota quota;

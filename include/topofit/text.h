@@ -50,7 +50,10 @@ bool text_next_item(const char **at, char *item, size_t size);
 /* Edit distance of two short words, at most `limit` + 1; for "did you mean". */
 unsigned text_distance(const char *a, const char *b, unsigned limit);
 
-/* Of the words, up to NULL, the nearest within `limit` edits, the first on ties; NULL: none is. */
+/*
+ * Of the words, up to NULL, the nearest within `limit` edits, the first on ties. Of a short word
+ * not more than a third may be wrong: else everything is near. NULL: none is.
+ */
 const char *text_nearest(const char *word, const char *const *words, unsigned limit);
 
 /* --- many names in one text ------------------------------------------------------------------ */

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #define SUGGESTION_DISTANCE 2
+#define OPTIONS_MAX 32 /* of one command */
+#define OPTION_BYTES_MAX 400
 
 static const struct command *const commands[] = {
     &command_serve,        &command_explain, &command_simulate,
@@ -52,12 +54,56 @@ static bool is_unknown_letter(int option)
            strchr(KNOWN_LETTERS, optopt) == NULL;
 }
 
-int command_complain_option(const struct command *command, int option, char **argv)
+/* The long option nearest to a word "--polcy" or "--polcy=x", and another; or NULL. */
+static const char *nearest_option(const char *word, const struct option *options)
 {
+    AUTO_FREE char *name = xasprintf("%.*s", (int)strcspn(word + 2, "="), word + 2);
+    const char *names[OPTIONS_MAX + 1] = {NULL}, *nearest;
+
+    for (size_t i = 0; i < OPTIONS_MAX && options[i].name != NULL; i++)
+        names[i] = options[i].name;
+    nearest = text_nearest(name, names, SUGGESTION_DISTANCE);
+    return nearest != NULL && strcmp(nearest, name) != 0 ? nearest : NULL;
+}
+
+/* getopt_long takes a beginning that is unique; one that is not is told by what it may mean. */
+static const char *begun_options(const char *word, const struct option *options, struct buf *out)
+{
+    size_t length = strcspn(word + 2, "=");
+
+    for (size_t i = 0; options[i].name != NULL; i++) {
+        if (length > 0 && strncmp(options[i].name, word + 2, length) == 0 &&
+            options[i].name[length] != '\0')
+            buf_addf(out, "%s--%s", out->length > 0 ? " or " : "", options[i].name);
+    }
+    return out->length > 0 ? buf_text(out) : NULL;
+}
+
+int command_complain_option(const struct command *command, int option, char **argv,
+                            const struct option *options)
+{
+    AUTO(buf_clear) struct buf begun = buf_with_max(OPTION_BYTES_MAX);
+    const char *word = argv[optind - 1], *nearest;
+
     if (is_unknown_letter(option))
         return command_complain(command, "unknown option -%c", optopt);
-    return command_complain(command, option == ':' ? "%s needs a value" : "unknown option %s",
-                            argv[optind - 1]);
+    if (option == ':')
+        return command_complain(command, "%s needs a value", word);
+    if (strncmp(word, "--", 2) == 0 && begun_options(word, options, &begun) != NULL)
+        return command_complain(command, "unknown option %s; did you mean %s?", word,
+                                buf_text(&begun));
+    nearest = strncmp(word, "--", 2) == 0 ? nearest_option(word, options) : NULL;
+    if (nearest != NULL)
+        return command_complain(command, "unknown option %s; did you mean --%s?", word, nearest);
+    return command_complain(command, "unknown option %s", word);
+}
+
+int command_take_once(const struct command *command, const char *name, const char **place)
+{
+    if (*place != NULL)
+        return command_complain(command, "%s is given twice: %s and %s", name, *place, optarg);
+    *place = optarg;
+    return EXIT_YES;
 }
 
 int command_fail(const struct error *err)

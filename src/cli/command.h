@@ -11,6 +11,8 @@
 #include "topofit/error.h"
 #include "topofit/extender.h"
 
+#include <getopt.h>
+
 struct command {
     const char *name;
     const char *summary; /* one line for `topofit --help` */
@@ -31,12 +33,23 @@ int command_complain(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Complain about what getopt_long did not take. An option of several letters behind one "-" is
- * several options: the letter that is wrong is named.
+ * Complain about what getopt_long did not take, and name the nearest option. An option of several
+ * letters behind one "-" is several options: the letter that is wrong is named.
  *
- * option  what getopt_long returned: ':' or '?'; optopt and optind are as it left them
+ * option   what getopt_long returned: ':' or '?'; optopt and optind are as it left them
+ * options  what it was given
  */
-int command_complain_option(const struct command *command, int option, char **argv);
+int command_complain_option(const struct command *command, int option, char **argv,
+                            const struct option *options);
+
+/*
+ * Take the value of an option (optarg) that may be given once.
+ *
+ * name    for the complaint: "-f"
+ * place   NULL before, and "not given"
+ * return  an exit code
+ */
+int command_take_once(const struct command *command, const char *name, const char **place);
 
 /* Print an error to stderr. return the exit code for it. */
 int command_fail(const struct error *err);
@@ -59,6 +72,8 @@ int command_configure(struct extender *extender, struct class_table *classes, co
 /*
  * Position of a word that an option takes, in a list that ends with NULL; -1 and an error that
  * names the nearest one.
+ *
+ * option  what takes it, for the error: "--policy"; NULL: the command itself
  */
 int command_find_word(const char *const *words, const char *word, const char *option,
                       struct error *err);

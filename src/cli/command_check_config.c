@@ -70,7 +70,7 @@ static int run(const struct command *command, int argc, char **argv)
         case 'h':
             return command_help(command);
         default:
-            return command_complain_option(command, option, argv);
+            return command_complain_option(command, option, argv, options);
         }
     }
     if (argc - optind > 1)

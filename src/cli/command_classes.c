@@ -6,6 +6,7 @@
 #include "topofit/class_keys.h"
 #include "topofit/mem.h"
 #include "topofit/table.h"
+#include "topofit/text.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #define OUT_BYTES_MAX (4u << 20)
+#define SUGGESTION_DISTANCE 3
 
 static const char help[] =
     "List the device classes in effect, or show some of them as a class file.\n"
@@ -159,6 +161,21 @@ static void write_markdown(const struct class_table *classes, struct buf *out)
 
 /* --- the command ----------------------------------------------------------------------------- */
 
+/* A name that no class has, with the nearest that one has. */
+static int refuse_name(const struct class_table *classes, const char *name, struct error *err)
+{
+    const char *names[CLASSES_MAX + 1] = {NULL}, *nearest;
+
+    for (size_t i = 0; i < classes->count; i++)
+        names[i] = classes->items[i].name;
+    nearest = text_nearest(name, names, SUGGESTION_DISTANCE);
+    if (nearest != NULL)
+        return error_set(err, ERR_INVALID, "there is no class %.60s; did you mean %s?", name,
+                         nearest);
+    return error_set(err, ERR_INVALID, "there is no class %.60s; `topofit classes` lists them",
+                     name);
+}
+
 static int write_yaml(const struct arguments *arguments, const struct class_table *classes,
                       struct buf *out, struct error *err)
 {
@@ -170,9 +187,7 @@ static int write_yaml(const struct arguments *arguments, const struct class_tabl
         if (arguments->name_count > 0)
             class = class_find(classes, arguments->names[i]);
         if (class == NULL)
-            return error_set(err, ERR_INVALID,
-                             "there is no class %.60s; `topofit classes` lists them",
-                             arguments->names[i]);
+            return refuse_name(classes, arguments->names[i], err);
         buf_add_text(out, i > 0 ? "---\n" : "");
         class_write_yaml(class, out);
     }
@@ -204,7 +219,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
     while (code == EXIT_YES && (option = getopt_long(argc, argv, ":o:h", options, NULL)) != -1) {
         switch (option) {
         case CONFIG:
-            out->config = optarg;
+            code = command_take_once(command, "--config", &out->config);
             break;
         case 'o':
             code = parse_format(command, optarg, &out->format);
@@ -213,7 +228,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
             out->help = true;
             return EXIT_YES;
         default:
-            return command_complain_option(command, option, argv);
+            return command_complain_option(command, option, argv, options);
         }
     }
     out->names = argv + optind;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topofit completion - tab completion for bash and zsh. */
 #include "command.h"
+#include "topofit/class.h"
+#include "topofit/mem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,10 +47,20 @@ static void print_commands(void)
     puts("\"");
 }
 
+static void print_classes(void)
+{
+    AUTO(class_table_clear) struct class_table classes;
+
+    classes_builtin(&classes);
+    for (size_t i = 0; i < classes.count; i++)
+        printf(" %s", classes.items[i].name);
+}
+
 static void print_script(void)
 {
     puts("_topofit() {\n"
-         "    local words= before=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "    local words= begun= current=${COMP_WORDS[COMP_CWORD]} "
+         "before=${COMP_WORDS[COMP_CWORD-1]}\n"
          "    COMPREPLY=()\n"
          "    case $before in\n"
          "    --config | --cluster | --kubeconfig | -f | --file | -w | --workload | -n | --nodes)\n"
@@ -62,6 +74,7 @@ static void print_script(void)
          "        words=\"pack spread topology-first\"\n"
          "    elif [ \"$before\" = --only ]; then\n"
          "        words=\"topofit first-fit best-effort\"\n"
+         "        [[ $current != *,* ]] || begun=${current%,*},\n"
          "    elif [ \"$COMP_CWORD\" -eq 1 ] || [ \"$before\" = help ]; then");
     print_commands();
     puts("    else\n        case ${COMP_WORDS[1]} in");
@@ -69,25 +82,32 @@ static void print_script(void)
         const struct command *command = cli_commands()[i];
 
         printf("        %s) words=\"%s", command->name, command->words ? command->words : "");
+        if (command == &command_classes)
+            print_classes();
         print_options(command);
         puts("\" ;;");
     }
     puts("        esac\n    fi\n"
-         "    COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
+         "    COMPREPLY=($(compgen -P \"$begun\" -W \"$words\" -- \"${current##*,}\"))\n"
          "}\n"
          "complete -o default -F _topofit topofit");
 }
 
 static int run(const struct command *command, int argc, char **argv)
 {
+    static const char *const shells[] = {"bash", "zsh", NULL};
+    struct error err = {0};
+    int shell;
+
     if (argc != 2)
         return command_complain(command, "bash or zsh is expected");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return command_help(command);
-    if (strcmp(argv[1], "zsh") == 0)
+    shell = command_find_word(shells, argv[1], NULL, &err);
+    if (shell < 0)
+        return command_complain(command, "%s", err.text);
+    if (shell == 1)
         puts("#compdef topofit\nautoload -U +X bashcompinit && bashcompinit");
-    else if (strcmp(argv[1], "bash") != 0)
-        return command_complain(command, "there is no completion for %s", argv[1]);
     print_script();
     return EXIT_YES;
 }

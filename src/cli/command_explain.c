@@ -2,12 +2,14 @@
 /* topofit explain - what would happen to a pod now, on every node of a dump. */
 #include "command.h"
 #include "topofit/clock.h"
+#include "topofit/dialect.h"
 #include "topofit/embedded.h"
 #include "topofit/explain.h"
 #include "topofit/mem.h"
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -17,7 +19,7 @@ static const char help[] =
     "usage: topofit explain -f POD.yaml --cluster FILE [OPTION...]\n"
     "\n"
     "  -f, --file FILE  a pod, or what makes pods: a Deployment, a Job ... (YAML or JSON);\n"
-    "                   the first in the file counts; - reads stdin\n"
+    "                   the first in the file that asks for devices counts; - reads stdin\n"
     "  --cluster FILE   nodes and pods: the output of 'kubectl get nodes,pods,quota -A -o yaml'\n"
     "  --config FILE    configuration (YAML), of which topology and packing count\n"
     "  --policy POLICY  pack, spread or topology-first; default: as configured\n"
@@ -25,6 +27,7 @@ static const char help[] =
     "  --criteria       what each node is worth, by what decides between them\n"
     "  -h, --help       this text\n"
     "\n"
+    "Which pod it was, and on what, is told on stderr.\n"
     "Ends with 0 when a node fits, 1 when none does.\n"
     "\n"
     "Examples:\n"
@@ -59,17 +62,13 @@ static int take_option(const struct command *command, int option, struct argumen
 {
     switch (option) {
     case 'f':
-        out->pod = optarg;
-        return EXIT_YES;
+        return command_take_once(command, "-f", &out->pod);
     case CLUSTER:
-        out->cluster = optarg;
-        return EXIT_YES;
+        return command_take_once(command, "--cluster", &out->cluster);
     case CONFIG:
-        out->config = optarg;
-        return EXIT_YES;
+        return command_take_once(command, "--config", &out->config);
     case POLICY:
-        out->policy = optarg;
-        return EXIT_YES;
+        return command_take_once(command, "--policy", &out->policy);
     case CRITERIA:
         out->columns = EXPLAIN_CRITERIA;
         return EXIT_YES;
@@ -100,7 +99,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
         int code;
 
         if (option == ':' || option == '?')
-            return command_complain_option(command, option, argv);
+            return command_complain_option(command, option, argv, options);
         code = take_option(command, option, out);
         if (code != EXIT_YES || out->help)
             return code;
@@ -114,21 +113,47 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
     return EXIT_YES;
 }
 
-/* Keep the first pod of a file. */
+/* Which pod of a file is meant: the first that asks for devices, else for what looks like some. */
+enum interest { INTEREST_NONE = 0, INTEREST_MISSPELT, INTEREST_DEVICES };
+
 struct found_pod {
+    const struct class_table *classes;
     struct kube_object object;
-    bool found;
+    enum interest interest;
+    size_t at, count; /* which of how many, from 1; 0: none yet */
 };
+
+static void ignore_remark(void *ctx, const char *text)
+{
+    (void)ctx, (void)text;
+}
+
+static enum interest interest_of(const struct kube_pod *pod, const struct class_table *classes)
+{
+    AUTO(request_clear) struct request request;
+
+    dialect_request(pod, classes, &request);
+    if (request_wants_devices(&request))
+        return INTEREST_DEVICES;
+    return dialect_pod_remarks(pod, classes, ignore_remark, NULL) ? INTEREST_MISSPELT
+                                                                  : INTEREST_NONE;
+}
 
 static void keep_pod(void *ctx, struct kube_object *object)
 {
     struct found_pod *found = ctx;
+    enum interest interest;
 
-    if (object->kind != KUBE_POD || found->found)
+    if (object->kind != KUBE_POD)
+        return;
+    found->count++;
+    interest = interest_of(&object->pod, found->classes);
+    if (found->at > 0 && interest <= found->interest)
         return;
     kube_object_clear(&found->object);
     found->object = *object;
-    found->found = true;
+    found->interest = interest;
+    found->at = found->count;
     kube_object_init(object, KUBE_POD);
 }
 
@@ -140,10 +165,53 @@ static int read_pod(const char *path, struct found_pod *out, struct error *err)
         return error_pass(err);
     if (embedded_each_object(buf_text(&text), text.length, keep_pod, out, err) < 0)
         return error_wrap(err, "%s", path);
-    if (!out->found)
+    if (out->at == 0)
         return error_set(err, ERR_INVALID, "%s: there is no pod in it, and nothing that makes pods",
                          path);
     return 0;
+}
+
+static size_t count_pods(struct cluster *cluster)
+{
+    size_t count;
+    struct pod **pods = cluster_pods(cluster, &count);
+
+    for (size_t i = 0; i < count; i++)
+        pod_unref(pods[i]);
+    free(pods);
+    return count;
+}
+
+/* "1st" */
+static const char *ending_of(size_t number)
+{
+    static const char *const endings[] = {"th", "st", "nd", "rd"};
+    size_t last = number % 10;
+
+    return number % 100 / 10 == 1 || last >= ARRAY_LEN(endings) ? "th" : endings[last];
+}
+
+/* What is explained, on what: a file holds several pods, and a dump may be another than meant. */
+static void tell_subject(const struct arguments *arguments, const struct found_pod *pod,
+                         struct cluster *cluster)
+{
+    AUTO(snapshot_unref_pointer) struct snapshot *snapshot = cluster_snapshot(cluster);
+    const struct kube_meta *meta = &pod->object.pod.meta;
+    size_t pods = count_pods(cluster);
+
+    fprintf(stderr, "topofit: pod %s/%s", meta->namespace[0] != '\0' ? meta->namespace : "default",
+            meta->name);
+    if (pod->object.made_by != NULL)
+        fprintf(stderr, " of a %s", pod->object.made_by);
+    if (pod->count > 1)
+        fprintf(stderr, ", %zu%s of %zu with pods,", pod->at, ending_of(pod->at), pod->count);
+    fprintf(stderr, " on %zu node%s with %zu pod%s\n", snapshot->count,
+            snapshot->count == 1 ? "" : "s", pods, pods == 1 ? "" : "s");
+    if (pods == 0)
+        fprintf(stderr,
+                "topofit: %s: there is no pod in it, so all GPUs count as free; may you "
+                "list pods?\n",
+                arguments->cluster);
 }
 
 static int read_cluster(const char *path, struct cluster *cluster,
@@ -163,7 +231,7 @@ static int explain(const struct arguments *arguments, struct extender *extender,
 {
     struct moment now = clock_now();
     AUTO(buf_clear) struct buf out = buf_with_max(VIEW_BYTES_MAX);
-    struct found_pod pod = {0};
+    struct found_pod pod = {.classes = classes};
     size_t kept;
 
     kube_object_init(&pod.object, KUBE_POD);
@@ -173,6 +241,7 @@ static int explain(const struct arguments *arguments, struct extender *extender,
         kube_object_clear(&pod.object);
         return command_fail(err);
     }
+    tell_subject(arguments, &pod, extender->cluster);
     kept = explain_pod(extender, &pod.object.pod, now, arguments->format, arguments->columns, &out);
     fputs(buf_text(&out), stdout);
     kube_object_clear(&pod.object);

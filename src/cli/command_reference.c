@@ -86,17 +86,23 @@ static const struct {
 
 static int run(const struct command *command, int argc, char **argv)
 {
+    const char *words[ARRAY_LEN(lists) + 1] = {NULL};
+    struct error err = {0};
+    int number;
+
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        words[i] = lists[i].name;
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return command_help(command);
-    for (size_t i = 0; argc == 2 && i < ARRAY_LEN(lists); i++) {
-        if (strcmp(lists[i].name, argv[1]) == 0) {
-            lists[i].print();
-            return EXIT_YES;
-        }
-    }
-    return command_complain(command,
-                            "one of annotations, class-keys, endpoints, keys, metrics, reasons, "
-                            "rules is expected");
+    if (argc != 2)
+        return command_complain(command,
+                                "one of annotations, class-keys, endpoints, keys, metrics, "
+                                "reasons, rules is expected");
+    number = command_find_word(words, argv[1], NULL, &err);
+    if (number < 0)
+        return command_complain(command, "%s", err.text);
+    lists[number].print();
+    return EXIT_YES;
 }
 
 const struct command command_reference = {

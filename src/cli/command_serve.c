@@ -51,19 +51,23 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
                                             {"admin-listen", required_argument, NULL, ADMIN_LISTEN},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
+    static const char *const words[] = {"--config", "--kubeconfig", "--cluster", "--listen",
+                                        "--admin-listen"};
     const char **const places[] = {&out->config, &out->kubeconfig, &out->cluster, &out->listen,
                                    &out->admin_listen};
-    int option;
+    int option, code = EXIT_YES;
 
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+    while (code == EXIT_YES && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         if (option >= CONFIG)
-            *places[option - CONFIG] = optarg;
+            code = command_take_once(command, words[option - CONFIG], places[option - CONFIG]);
         else if (option == 'h')
             out->help = true;
         else
-            return command_complain_option(command, option, argv);
+            return command_complain_option(command, option, argv, options);
     }
+    if (code != EXIT_YES)
+        return code;
     if (optind < argc)
         return command_complain(command, "unexpected argument %s", argv[optind]);
     if (out->kubeconfig != NULL && out->cluster != NULL)

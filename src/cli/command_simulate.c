@@ -98,22 +98,18 @@ static int take_option(const struct command *command, int option, struct argumen
 {
     switch (option) {
     case 'w':
-        out->workload = optarg;
-        return EXIT_YES;
+        return command_take_once(command, "--workload", &out->workload);
     case 'n':
-        out->nodes = optarg;
-        return EXIT_YES;
+        return command_take_once(command, "--nodes", &out->nodes);
     case POLICY:
-        out->policy = optarg;
-        return EXIT_YES;
+        return command_take_once(command, "--policy", &out->policy);
     case ONLY:
         return read_ways(command, optarg, out->ways);
     case NO_DEPARTURES:
         out->no_departures = true;
         return EXIT_YES;
     case CONFIG:
-        out->config = optarg;
-        return EXIT_YES;
+        return command_take_once(command, "--config", &out->config);
     case 'o':
         return read_format(command, optarg, &out->format);
     case 'h':
@@ -143,7 +139,7 @@ static int parse(const struct command *command, int argc, char **argv, struct ar
         int code;
 
         if (option == ':' || option == '?')
-            return command_complain_option(command, option, argv);
+            return command_complain_option(command, option, argv, options);
         code = take_option(command, option, out);
         if (code != EXIT_YES || out->help)
             return code;

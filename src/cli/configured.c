@@ -6,28 +6,23 @@
 #include "topofit/pod_mix_file.h"
 #include "topofit/text.h"
 
+#include <string.h>
+
 #define SUGGESTION_DISTANCE 3
 
 int command_find_word(const char *const *words, const char *word, const char *option,
                       struct error *err)
 {
     AUTO(buf_clear) struct buf known = buf_with_max(200);
-    const char *nearest = NULL;
-    unsigned least = SUGGESTION_DISTANCE + 1;
+    const char *nearest = text_nearest(word, words, SUGGESTION_DISTANCE);
 
     for (int i = 0; words[i] != NULL; i++) {
-        unsigned distance = text_distance(word, words[i], SUGGESTION_DISTANCE);
-
-        if (distance == 0)
+        if (strcmp(word, words[i]) == 0)
             return i;
-        if (distance < least) {
-            least = distance;
-            nearest = words[i];
-        }
         buf_addf(&known, "%s%s", i > 0 ? ", " : "", words[i]);
     }
-    error_set(err, ERR_INVALID, "%s: there is no %.60s; %s%s%s", option, word,
-              nearest != NULL ? "did you mean " : "there are ",
+    error_set(err, ERR_INVALID, "%s%sthere is no %.60s; %s%s%s", option != NULL ? option : "",
+              option != NULL ? ": " : "", word, nearest != NULL ? "did you mean " : "there are ",
               nearest != NULL ? nearest : buf_text(&known), nearest != NULL ? "?" : "");
     return -1;
 }

@@ -137,8 +137,9 @@ unsigned text_distance(const char *a, const char *b, unsigned limit)
 
 const char *text_nearest(const char *word, const char *const *words, unsigned limit)
 {
+    const unsigned third = (unsigned)((strlen(word) + 1) / 3);
     const char *nearest = NULL;
-    unsigned least = limit + 1;
+    unsigned least = lesser(limit, third) + 1;
 
     for (; *words != NULL; words++) {
         unsigned distance = text_distance(word, *words, limit);

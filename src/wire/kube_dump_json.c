@@ -138,6 +138,7 @@ static int read_one(const struct kind *kind, const char *bytes, size_t length,
 
     if (result < 0)
         return result;
+    object.made_by = kind->has_template ? kind->name : NULL;
     on_object(ctx, &object);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* --- usage --------------------------------------------------------------------------------------
@@ -52,6 +53,15 @@ static void test_cli_run__wrong_usage_is_two_and_helps(void **state)
         {"sevre", "there is no command 'sevre'; did you mean 'serve'?"},
         {"frobnicate", "there is no command 'frobnicate'"},
         {"serve --lisen x", "unknown option --lisen"},
+        {"serve --lisen x", "did you mean --listen?"},
+        {"serve --lis", "needs a value"},
+        {"explain --criterai", "unknown option --criterai; did you mean --criteria?"},
+        {"explain --polciy=pack", "did you mean --policy?"},
+        {"explain --c", "did you mean --cluster or --config or --criteria?"},
+        {"check-config --quite", "did you mean --quiet?"},
+        {"explain -f a -f b --cluster c", "-f is given twice: a and b"},
+        {"simulate -w a --workload b", "--workload is given twice: a and b"},
+        {"serve --cluster a --cluster b", "--cluster is given twice: a and b"},
         {"serve -xyz", "unknown option -x"},
         {"serve --listen=:1 -xyz", "unknown option -x"},
         {"serve --help=x", "unknown option --help=x"},
@@ -69,12 +79,14 @@ static void test_cli_run__wrong_usage_is_two_and_helps(void **state)
         {"check-config a b", "one file at a time"},
         {"check-config --frob", "unknown option"},
         {"completion", "bash or zsh"},
-        {"completion fish", "there is no completion for fish"},
+        {"completion fish", "there is no fish; there are bash, zsh"},
         {"reference", "expected"},
-        {"reference colours", "expected"},
+        {"reference colours", "there is no colours; there are annotations, class-keys"},
         {"classes -o pictures", "--output: there is no pictures; there are table, yaml, markdown"},
         {"classes -o table nvidia", "names go with -o yaml only"},
         {"classes --frob", "unknown option"},
+        {"completion bsh", "there is no bsh; did you mean bash?"},
+        {"reference reason", "there is no reason; did you mean reasons?"},
         {"version extra", "unexpected argument"},
     };
 
@@ -141,14 +153,32 @@ static void test_cli_run__a_bad_class_file_is_bad_input(void **state)
     }
 }
 
-static void test_cli_run__a_class_that_is_not_there_is_bad_input(void **state)
+static void test_cli_run__a_class_file_that_misspells_a_class_is_told_which(void **state)
 {
-    AUTO(run_clear) struct run ran = command_run("classes nvidia abacus");
+    AUTO(scratch_file_remove)
+    char *classes_path = scratch_file("name: nvidea\nmemory: {unitMiB: 1024}\n");
+    AUTO_FREE char *yaml = xasprintf("classes: {files: [%s]}\n", classes_path);
+    AUTO(scratch_file_remove) char *path = scratch_file(yaml);
+    AUTO_FREE char *words = xasprintf("check-config %s", path);
+    AUTO(run_clear) struct run ran = command_run(words);
 
     (void)state;
     assert_int_equal(ran.code, EXIT_BAD_INPUT);
-    assert_contains(ran.err, "there is no class abacus");
+    assert_contains(ran.err,
+                    "line 1, column 7: there is no class nvidea to change; did you mean nvidia?");
+}
+
+static void test_cli_run__a_class_that_is_not_there_is_bad_input(void **state)
+{
+    AUTO(run_clear) struct run ran = command_run("classes nvidia abacus");
+    AUTO(run_clear) struct run misspelt = command_run("classes nvidea");
+
+    (void)state;
+    assert_int_equal(ran.code, EXIT_BAD_INPUT);
+    assert_contains(ran.err, "there is no class abacus; `topofit classes` lists them");
     assert_string_equal(ran.out, "");
+    assert_int_equal(misspelt.code, EXIT_BAD_INPUT);
+    assert_contains(misspelt.err, "there is no class nvidea; did you mean nvidia?");
 }
 
 static void test_cli_run__check_config_prints_what_it_accepts_again(void **state)
@@ -231,6 +261,50 @@ static void test_cli_run__completion_knows_commands_and_options(void **state)
     assert_contains(zsh.out, "#compdef topofit");
 }
 
+/* What bash offers behind these words, the last of which is being typed; one a line. */
+static char *offered(const char *words)
+{
+    AUTO(run_clear) struct run script = command_run("completion bash");
+    AUTO(scratch_file_remove) char *path = scratch_file(script.out);
+    AUTO_FREE char *command =
+        xasprintf("bash -c '. %s; COMP_WORDS=(topofit %s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
+                  "_topofit; printf \"%%s\\n\" \"${COMPREPLY[@]}\"'",
+                  path, words);
+    AUTO(buf_clear) struct buf out = buf_with_max(10000);
+    FILE *pipe = popen(command, "r");
+    char chunk[1000];
+    size_t got;
+
+    assert_non_null(pipe);
+    while ((got = fread(chunk, 1, sizeof chunk, pipe)) > 0)
+        buf_add(&out, chunk, got);
+    pclose(pipe);
+    return buf_steal(&out);
+}
+
+static void test_cli_run__completion_offers_what_can_stand_there(void **state)
+{
+    static const struct {
+        const char *words, *offers;
+    } cases[] = {
+        {"expl", "explain\n"},
+        {"classes ascend-31", "ascend-310p\n"},
+        {"classes nvidia kunlun-", "kunlun-vxpu\n"},
+        {"classes --outp", "--output\n"},
+        {"simulate --only topo", "topofit\n"},
+        {"simulate --only topofit,b", "topofit,best-effort\n"},
+        {"simulate --only topofit,best-effort,f", "topofit,best-effort,first-fit\n"},
+        {"reference reas", "reasons\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_FREE char *out = offered(cases[i].words);
+
+        assert_string_equal(out, cases[i].offers);
+    }
+}
+
 /* --- explain ------------------------------------------------------------------------------------
  */
 
@@ -274,6 +348,29 @@ static void test_cli_run__explain_shows_where_a_pod_would_go(void **state)
     assert_non_null(root);
     assert_contains(json.out, "\"GPU-a\"");
     json_decref(root);
+}
+
+static void
+test_cli_run__explain_takes_the_first_pod_that_asks_for_devices_and_says_so(void **state)
+{
+    static const char web[] = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+                              "spec: {containers: [{name: main}]}\n---\n";
+    static const char job[] =
+        "kind: Deployment\nmetadata: {name: llm, namespace: ml}\nspec: {template: {spec: "
+        "{containers: [{name: main, resources: {limits: {nvidia.com/gpu: 3}}}]}}}\n---\n";
+    AUTO_FREE char *file = xasprintf("%s%s%s", web, job, POD("1"));
+    AUTO_FREE char *both = xasprintf("%s---\n%s", dump, web);
+    AUTO(run_clear) struct run several = explain(file, dump, "");
+    AUTO(run_clear) struct run one = explain(POD("1"), both, "");
+    AUTO(run_clear) struct run none = explain(web, dump, "");
+
+    (void)state;
+    assert_int_equal(several.code, EXIT_NO);
+    assert_contains(several.err,
+                    "pod ml/llm of a Deployment, 2nd of 3 with pods, on 1 node with 0 pods\n");
+    assert_contains(several.err, "there is no pod in it, so all GPUs count as free");
+    assert_string_equal(one.err, "topofit: pod default/p on 1 node with 1 pod\n");
+    assert_contains(none.out, "every node will do");
 }
 
 static void test_cli_run__explain_says_what_is_wrong_with_its_files(void **state)
@@ -324,13 +421,17 @@ int main(void)
         cmocka_unit_test(test_cli_run__version_prints_one_line),
         cmocka_unit_test(test_cli_run__classes_lists_them_and_shows_what_it_reads_again),
         cmocka_unit_test(test_cli_run__a_bad_class_file_is_bad_input),
+        cmocka_unit_test(test_cli_run__a_class_file_that_misspells_a_class_is_told_which),
         cmocka_unit_test(test_cli_run__a_class_that_is_not_there_is_bad_input),
         cmocka_unit_test(test_cli_run__check_config_prints_what_it_accepts_again),
         cmocka_unit_test(test_cli_run__check_config_names_file_line_and_key),
         cmocka_unit_test(test_cli_run__a_file_that_is_not_there_is_named_once),
         cmocka_unit_test(test_cli_run__reference_lists_names_one_a_line),
+        cmocka_unit_test(test_cli_run__completion_offers_what_can_stand_there),
         cmocka_unit_test(test_cli_run__completion_knows_commands_and_options),
         cmocka_unit_test(test_cli_run__explain_shows_where_a_pod_would_go),
+        cmocka_unit_test(
+            test_cli_run__explain_takes_the_first_pod_that_asks_for_devices_and_says_so),
         cmocka_unit_test(test_cli_run__explain_says_what_is_wrong_with_its_files),
         cmocka_unit_test(test_cli_run__explain_takes_a_policy_over_the_configured_one),
         cmocka_unit_test(test_cli_run__explain_reads_the_mix_that_is_given),

@@ -84,8 +84,8 @@ static void test_verdict_describe__f08_names_the_products_found(void **state)
 static void test_verdict_describe__names_the_class_wanted_and_those_that_are_there(void **state)
 {
     AUTO(node_unref_pointer) struct node *node = node_plain("n1", 3, 16384, 1);
-    static const struct device_class metax = {.name = (char[]){"metax"}},
-                                     ascend = {.name = (char[]){"ascend-910b"}};
+    char names[2][16] = {"metax", "ascend-910b"};
+    const struct device_class metax = {.name = names[0]}, ascend = {.name = names[1]};
     const struct verdict verdict = {
         .reason = REASON_NO_CLASS, .class = &metax, .wanted = 2, .unattributed = 1};
     char text[200];

@@ -24,6 +24,7 @@
 #include "topofit/intake.h"
 #include "topofit/lease.h"
 #include "topofit/lock_keeper.h"
+#include "topofit/map.h"
 #include "topofit/moment.h"
 #include "topofit/reconciler.h"
 #include "topofit/reflector.h"
@@ -39,9 +40,10 @@ struct controller_options {
     bool reads_quotas;             /* keep a copy of the ResourceQuotas as well */
     uint64_t reconcile_interval_ms;
     bool wakes; /* tell kube-scheduler of freed capacity; see waker.h */
-    /* The seeds of these two are chosen here. */
+    /* The seeds of these two, and the key of the events, are chosen here. */
     const struct lease_options *lease;        /* NULL: no election, this topofit always leads */
     const struct event_queue_options *events; /* NULL: none are written */
+    struct hash_key key;                      /* of all maps: a secret */
     uint64_t seed;
 };
 

@@ -31,6 +31,7 @@
 
 #include "topofit/api_call.h"
 #include "topofit/event_json.h"
+#include "topofit/map.h"
 #include "topofit/moment.h"
 
 #define EVENT_IN_FLIGHT_MAX 4
@@ -40,7 +41,8 @@ struct event_queue_options {    /* strings are copied */
     const char *controller;     /* "topofit.io/extender": a qualified name */
     const char *instance;       /* this process, at most 128 bytes are used */
     unsigned burst, per_second; /* requests; a token bucket; neither is 0 */
-    uint64_t seed;              /* of the waits, the names and the hash: nobody else should know */
+    struct hash_key key;        /* of its map: a secret */
+    uint64_t seed;              /* of the waits and the names, which everybody sees */
 };
 
 struct event_queue;

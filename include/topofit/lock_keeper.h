@@ -29,6 +29,7 @@
 #include "topofit/binder.h"
 #include "topofit/cluster.h"
 #include "topofit/error.h"
+#include "topofit/map.h"
 #include "topofit/moment.h"
 #include "topofit/reflector.h"
 
@@ -43,6 +44,7 @@ struct lock_keeper_options {
     struct cluster *cluster; /* the pods as the watch shows them; borrowed */
     struct binder *binder;   /* who gets the jobs; borrowed */
     uint64_t timeout_ms;     /* after which a lock that did not change means nothing */
+    struct hash_key key;     /* of its maps: a secret */
     uint64_t seed;
 };
 

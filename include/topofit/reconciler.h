@@ -21,6 +21,7 @@
 #include "topofit/api_call.h"
 #include "topofit/cluster.h"
 #include "topofit/device_class.h"
+#include "topofit/map.h"
 #include "topofit/moment.h"
 #include "topofit/reflector.h"
 
@@ -32,6 +33,7 @@ struct reconciler_options {
     struct reflector *nodes, *pods;
     const char *pod_selector; /* of the reflector; borrowed */
     uint64_t interval_ms; /* between two comparisons, a little more by chance; 0: only when asked */
+    struct hash_key key;  /* of its map: a secret */
     uint64_t seed;
 };
 

@@ -73,6 +73,7 @@ static struct lock_keeper *new_lock_keeper(const struct controller *c,
         .cluster = options->cluster,
         .binder = c->binder,
         .timeout_ms = timeout_ms != 0 ? timeout_ms : NODE_LOCK_TIMEOUT_MS,
+        .key = options->key,
         .seed = seed,
     });
 }
@@ -106,6 +107,7 @@ struct controller *controller_new(const struct controller_options *options)
     if (options->events != NULL) {
         struct event_queue_options events = *options->events;
 
+        events.key = options->key;
         events.seed = seed[EVENT_QUEUE];
         c->events = event_queue_new(&events);
     }
@@ -119,6 +121,7 @@ struct controller *controller_new(const struct controller_options *options)
         .pods = c->pods,
         .pod_selector = UNFINISHED_PODS,
         .interval_ms = options->reconcile_interval_ms,
+        .key = options->key,
         .seed = seed[RECONCILER],
     });
     return c;

@@ -23,7 +23,6 @@ static const struct backoff_limits RETRY_LIMITS = {1000, 60000, UINT64_MAX};
 struct event_queue *event_queue_new(const struct event_queue_options *options)
 {
     struct event_queue *queue = xcalloc(1, sizeof *queue);
-    struct hash_key key;
 
     assert(options->burst > 0 && options->per_second > 0);
     queue->controller = xstrdup(options->controller);
@@ -32,9 +31,7 @@ struct event_queue *event_queue_new(const struct event_queue_options *options)
     queue->per_second = options->per_second;
     queue->jitter.state = options->seed;
     queue->due_ms = UINT64_MAX;
-    for (size_t i = 0; i < ARRAY_LEN(key.word); i++)
-        key.word[i] = jitter_between(&queue->jitter, 0, UINT64_MAX);
-    queue->series = map_new(&key);
+    queue->series = map_new(&options->key);
     queue->key = buf_with_max(KEY_MAX_BYTES);
     queue->note = buf_with_max(EVENT_NOTE_MAX_BYTES);
     queue->path = buf_with_max(API_PATH_BYTES_MAX);

@@ -31,16 +31,14 @@ const char *lock_end_word(enum lock_end end)
 struct lock_keeper *lock_keeper_new(const struct lock_keeper_options *options)
 {
     struct lock_keeper *keeper = xcalloc(1, sizeof *keeper);
-    struct hash_key key;
+    const struct hash_key *key = &keeper->options.key;
 
     keeper->options = *options;
     keeper->jitter.state = options->seed;
-    for (size_t i = 0; i < ARRAY_LEN(key.word); i++)
-        key.word[i] = jitter_between(&keeper->jitter, 0, UINT64_MAX);
-    version_book_init(&keeper->versions, &key);
-    version_book_init(&keeper->arriving, &key);
-    keeper->lanes = map_new(&key);
-    keeper->listed = map_new(&key);
+    version_book_init(&keeper->versions, key);
+    version_book_init(&keeper->arriving, key);
+    keeper->lanes = map_new(key);
+    keeper->listed = map_new(key);
     keeper->permitted_until_ms = UINT64_MAX;
     keeper->path = buf_with_max(API_PATH_BYTES_MAX);
     keeper->body = buf_with_max(BODY_MAX_BYTES);

@@ -223,12 +223,8 @@ static void picture_nodes(struct reconciler *r)
 /* Our memory and the version it is of, taken at the same instant. */
 static void take_picture(struct reconciler *r)
 {
-    struct hash_key key;
-
-    for (size_t i = 0; i < ARRAY_LEN(key.word); i++)
-        key.word[i] = jitter_between(&r->jitter, 0, UINT64_MAX);
     drop_picture(r);
-    r->known = map_new(&key);
+    r->known = map_new(&r->options.key);
     r->version = xstrdup(reflector_position(reflector_of(r)));
     r->pages = 0;
     r->different_before = r->next_report.difference_count;

@@ -223,12 +223,10 @@ static int check_guarded(const struct daemon *daemon, struct error *err)
 
 static void build(struct daemon *daemon, bool embedded)
 {
-    struct hash_key key;
-
-    secret_fill(&key, sizeof key);
+    secret_fill(&daemon->key, sizeof daemon->key);
     pthread_mutex_init(&daemon->reload_lock, NULL);
-    daemon->cluster = cluster_new(&key);
-    daemon->history = history_new(&key);
+    daemon->cluster = cluster_new(&daemon->key);
+    daemon->history = history_new(&daemon->key);
     daemon->memo = gputopo_memo_new(MEMO_SLOTS);
     daemon->waste_memo = waste_memo_new();
     daemon->recall = recall_new();

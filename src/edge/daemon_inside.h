@@ -24,6 +24,7 @@ struct daemon {
     pthread_mutex_t reload_lock; /* what a reload changes: `config`, `extender.options` */
     struct log *log;
     struct class_table classes;
+    struct hash_key key; /* of all maps that the network fills */
     struct cluster *cluster;
     struct history *history;
     struct gputopo_memo *memo;

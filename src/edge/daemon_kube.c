@@ -167,6 +167,7 @@ static int start_loop(struct daemon *daemon, struct kube_config *steal_config, s
     const struct kube_loop_options options = {
         .steal_config = steal_config,
         .controller = {.intake = daemon->intake,
+                       .key = daemon->key,
                        .cluster = daemon->cluster,
                        .history = daemon->history,
                        .binds_max = config->kube_binds_max,

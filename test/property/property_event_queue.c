@@ -6,6 +6,7 @@
  * keeps the Events by name with their counts, so that what people would see can be compared with
  * what happened: each occurrence is counted once, or known to be dropped.
  */
+#include "support/builders.h"
 #include "support/test.h"
 
 #include "topofit/buf.h"
@@ -377,7 +378,8 @@ static void check_each_subject(const struct world *world)
 
 static struct event_queue_counters run(uint64_t seed, const struct kind_of_world *kind)
 {
-    const struct event_queue_options options = {"c.d/e", "i", kind->burst, kind->per_second, seed};
+    const struct event_queue_options options = {"c.d/e",          "i",      kind->burst,
+                                                kind->per_second, test_key, seed};
     struct event_queue_counters counters;
     struct world *world = xcalloc(1, sizeof *world);
 

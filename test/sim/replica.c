@@ -221,6 +221,7 @@ static void build(struct replica *replica)
                                                 .per_second = 5,
                                                 .seed = chance_between(&replica->world->chance, 0,
                                                                        UINT64_MAX)},
+        .key = key,
         .seed = chance_between(&replica->world->chance, 0, UINT64_MAX),
     });
     replica->extender = (struct extender){

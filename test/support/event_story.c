@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/event_story.h"
 
+#include "support/builders.h"
+
 #include <stdlib.h>
 
 struct event_story *event_story_new(void)
@@ -11,6 +13,7 @@ struct event_story *event_story_new(void)
         .instance = "host-1",
         .burst = 100,
         .per_second = 10,
+        .key = test_key,
         .seed = 42,
     };
 

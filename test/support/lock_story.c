@@ -18,6 +18,7 @@ struct lock_story *lock_story_new(void)
     story->keeper = lock_keeper_new(&(struct lock_keeper_options){.cluster = story->cluster,
                                                                   .binder = story->binder,
                                                                   .timeout_ms = LOCK_TIMEOUT_MS,
+                                                                  .key = test_key,
                                                                   .seed = 42});
     return story;
 }

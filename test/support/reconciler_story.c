@@ -53,6 +53,7 @@ struct story *reconciler_story_listed(uint64_t interval_ms)
                                                                     .nodes = story->nodes,
                                                                     .pods = story->pods,
                                                                     .interval_ms = interval_ms,
+                                                                    .key = test_key,
                                                                     .seed = 42});
     answer_list(story, story->nodes, LIST("Node", "10", "", NODES));
     answer_list(story, story->pods, LIST("Pod", "20", "", PODS));

@@ -64,6 +64,7 @@ static struct story *story_with(bool elects, bool reads_quotas)
         .binds_max = 4,
         .reads_quotas = reads_quotas,
         .lease = elects ? &lease : NULL,
+        .key = test_key,
         .seed = 42,
     });
     return story;

@@ -72,8 +72,8 @@ const struct considered *kind_recall_alike(struct kind *kind, const struct snaps
 /*
  * Remember what was decided on a state.
  *
- * return  what is remembered, borrowed from the kind: this, or what another thread was faster with.
- *         NULL when there is no room: then it stays the caller's.
+ * return  the same, borrowed from the kind from now on; what another thread has remembered of that
+ *         state meanwhile is kept, too. NULL when there is no room: then it stays the caller's.
  */
 const struct considered *kind_learn(struct kind *kind, const struct snapshot *snapshot,
                                     uint32_t position, struct considered *steal_considered);

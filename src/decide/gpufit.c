@@ -245,7 +245,7 @@ static enum reason check_device(const struct fit_question *question, unsigned po
     if (is_too_small(device, ask_memory_mib(request, ask, device->memory_mib),
                      ask_cores(request, ask, device->cores)))
         return REASON_DEVICE_TOO_SMALL;
-    if (ask->slices > 0 || ask_isolation_mode(request, ask) == ISOLATION_PARTITIONED)
+    if (ask_isolation_mode(request, ask) == ISOLATION_PARTITIONED)
         return REASON_PARTITIONS;
     return REASON_OK;
 }

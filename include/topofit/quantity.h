@@ -23,24 +23,19 @@
 int quantity_parse_count(const char *text, uint64_t *out, struct error *err);
 
 /*
- * An amount of device memory in MiB.
+ * An amount of device memory.
  *
- * A number without a unit is MiB, also when the API server wrote it as "20k" or "1e3" (it
- * canonicalises 20000 that way). Ki Mi Gi Ti Pi Ei and M G T P E are bytes, rounded up to a MiB.
+ * A number without a unit is of MiB or of units of another size, also when the API server wrote it
+ * as "20k" or "1e3" (it canonicalises 20000 that way). Ki Mi Gi Ti Pi Ei and M G T P E are bytes,
+ * rounded up to a MiB.
  *
- * out     0..INT64_MAX MiB; 0 only for a written zero
- * errors  ERR_INVALID for what is no quantity, negative, or without a unit not whole, and for
- *         less than 16 MiB in M G T P E: the API server writes 1000000 as "1M", so either may be
- *         meant; ERR_LIMIT beyond the range
- * source  docs/concepts/requests.md#memory
- */
-int quantity_parse_mib(const char *text, uint64_t *out, struct error *err);
-
-/*
- * The same, of an amount whose plain numbers are not MiB but units of some size.
- *
- * out           MiB when the amount has one of the units of bytes, else the number as written
+ * out           0..INT64_MAX: MiB when the amount has one of the units of bytes, else the number as
+ *               written; 0 only for a written zero
  * out_has_unit  whether it has one
+ * errors        ERR_INVALID for what is no quantity, negative, or without a unit not whole, and for
+ *               less than 16 MiB in M G T P E: the API server writes 1000000 as "1M", so either may
+ *               be meant; ERR_LIMIT beyond the range
+ * source        docs/concepts/requests.md#memory
  */
 int quantity_parse_memory(const char *text, uint64_t *out, bool *out_has_unit, struct error *err);
 

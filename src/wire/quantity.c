@@ -204,13 +204,6 @@ int quantity_parse_memory(const char *text, uint64_t *out, bool *out_has_unit, s
     return 0;
 }
 
-int quantity_parse_mib(const char *text, uint64_t *out, struct error *err)
-{
-    bool has_unit;
-
-    return quantity_parse_memory(text, out, &has_unit, err);
-}
-
 /* Times 10^ten, rounded up. */
 static int parse_scaled(const char *text, int ten, uint64_t *out, struct error *err)
 {

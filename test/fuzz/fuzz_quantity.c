@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct error count_err = {0}, mib_err = {0};
     uint64_t count = 0, mib = 0;
     int count_result = quantity_parse_count(text, &count, &count_err);
-    int mib_result = quantity_parse_mib(text, &mib, &mib_err);
+    bool has_unit;
+    int mib_result = quantity_parse_memory(text, &mib, &has_unit, &mib_err);
 
     if (count_result == 0) {
         assert(count <= UINT32_MAX);

@@ -127,8 +127,15 @@ static void test_quantity_parse_count__refuses_what_is_beyond_the_range(void **s
     assert_bad(quantity_parse_count, cases, ARRAY_LEN(cases));
 }
 
+static int parse_memory(const char *text, uint64_t *out, struct error *err)
+{
+    bool has_unit;
+
+    return quantity_parse_memory(text, out, &has_unit, err);
+}
+
 /* F01: a suffix must never end in a booking of nothing. */
-static void test_quantity_parse_mib__takes_plain_numbers_as_mib_and_units_as_bytes(void **state)
+static void test_quantity_parse_memory__takes_plain_numbers_as_mib_and_units_as_bytes(void **state)
 {
     static const struct good cases[] = {
         {"0", 0},
@@ -158,7 +165,7 @@ static void test_quantity_parse_mib__takes_plain_numbers_as_mib_and_units_as_byt
     };
 
     (void)state;
-    assert_good(quantity_parse_mib, cases, ARRAY_LEN(cases));
+    assert_good(parse_memory, cases, ARRAY_LEN(cases));
 }
 
 /* The caller scales plain numbers: it is told which they are. */
@@ -184,7 +191,7 @@ static void test_quantity_parse_memory__tells_numbers_from_sizes(void **state)
     }
 }
 
-static void test_quantity_parse_mib__never_rounds_to_zero(void **state)
+static void test_quantity_parse_memory__never_rounds_to_zero(void **state)
 {
     static const struct good cases[] = {
         {"0.001Ki", 1},
@@ -193,10 +200,10 @@ static void test_quantity_parse_mib__never_rounds_to_zero(void **state)
     };
 
     (void)state;
-    assert_good(quantity_parse_mib, cases, ARRAY_LEN(cases));
+    assert_good(parse_memory, cases, ARRAY_LEN(cases));
 }
 
-static void test_quantity_parse_mib__refuses_what_it_cannot_book(void **state)
+static void test_quantity_parse_memory__refuses_what_it_cannot_book(void **state)
 {
     static const struct bad cases[] = {
         {"-1", ERR_INVALID},    {"-1Gi", ERR_INVALID},
@@ -208,28 +215,28 @@ static void test_quantity_parse_mib__refuses_what_it_cannot_book(void **state)
     };
 
     (void)state;
-    assert_bad(quantity_parse_mib, cases, ARRAY_LEN(cases));
+    assert_bad(parse_memory, cases, ARRAY_LEN(cases));
 }
 
 /* 1000000 without a unit comes back from the API server as 1M. */
-static void test_quantity_parse_mib__refuses_few_decimal_bytes_as_ambiguous(void **state)
+static void test_quantity_parse_memory__refuses_few_decimal_bytes_as_ambiguous(void **state)
 {
     static const struct bad cases[] = {
         {"1M", ERR_INVALID}, {"9M", ERR_INVALID}, {"0.001G", ERR_INVALID}};
     static const struct good clear[] = {{"17M", 17}, {"1Mi", 1}, {"500M", 477}};
 
     (void)state;
-    assert_bad(quantity_parse_mib, cases, ARRAY_LEN(cases));
-    assert_good(quantity_parse_mib, clear, ARRAY_LEN(clear));
+    assert_bad(parse_memory, cases, ARRAY_LEN(cases));
+    assert_good(parse_memory, clear, ARRAY_LEN(clear));
 }
 
-static void test_quantity_parse_mib__says_what_would_be_right(void **state)
+static void test_quantity_parse_memory__says_what_would_be_right(void **state)
 {
     struct error err = {0};
     uint64_t out;
 
     (void)state;
-    quantity_parse_mib("lots", &out, &err);
+    parse_memory("lots", &out, &err);
     assert_contains(err.text, "\"lots\"");
     assert_contains(err.text, "16Gi");
 }
@@ -306,12 +313,12 @@ int main(void)
         cmocka_unit_test(test_quantity_parse_count__refuses_what_is_no_quantity),
         cmocka_unit_test(test_quantity_parse_count__refuses_fractions_and_negative_numbers),
         cmocka_unit_test(test_quantity_parse_count__refuses_what_is_beyond_the_range),
-        cmocka_unit_test(test_quantity_parse_mib__takes_plain_numbers_as_mib_and_units_as_bytes),
+        cmocka_unit_test(test_quantity_parse_memory__takes_plain_numbers_as_mib_and_units_as_bytes),
         cmocka_unit_test(test_quantity_parse_memory__tells_numbers_from_sizes),
-        cmocka_unit_test(test_quantity_parse_mib__never_rounds_to_zero),
-        cmocka_unit_test(test_quantity_parse_mib__refuses_what_it_cannot_book),
-        cmocka_unit_test(test_quantity_parse_mib__refuses_few_decimal_bytes_as_ambiguous),
-        cmocka_unit_test(test_quantity_parse_mib__says_what_would_be_right),
+        cmocka_unit_test(test_quantity_parse_memory__never_rounds_to_zero),
+        cmocka_unit_test(test_quantity_parse_memory__refuses_what_it_cannot_book),
+        cmocka_unit_test(test_quantity_parse_memory__refuses_few_decimal_bytes_as_ambiguous),
+        cmocka_unit_test(test_quantity_parse_memory__says_what_would_be_right),
         cmocka_unit_test(test_quantity_parse_milli__reads_cpu_and_rounds_up),
         cmocka_unit_test(test_quantity_parse_total_mib__counts_units_unless_a_size_is_meant),
         cmocka_unit_test(test_quantity_parse_total_mib__refuses_what_is_no_amount),

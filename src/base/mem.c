@@ -3,6 +3,7 @@
 #include "topofit/mem.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +23,17 @@ static size_t at_least_one(size_t size)
     return size > 0 ? size : 1;
 }
 
+/* All that was asked for, or the most there is to say. */
+static size_t total(size_t count, size_t size)
+{
+    size_t bytes;
+
+    return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
 void *xcalloc(size_t count, size_t size)
 {
-    return checked(calloc(at_least_one(count), at_least_one(size)), size);
+    return checked(calloc(at_least_one(count), at_least_one(size)), total(count, size));
 }
 
 void *xmalloc(size_t size)
@@ -34,7 +43,8 @@ void *xmalloc(size_t size)
 
 void *xreallocarray(void *memory, size_t count, size_t size)
 {
-    return checked(reallocarray(memory, at_least_one(count), at_least_one(size)), size);
+    return checked(reallocarray(memory, at_least_one(count), at_least_one(size)),
+                   total(count, size));
 }
 
 char *xstrdup(const char *text)

@@ -53,39 +53,57 @@ static json_t *limit_item(const struct quota_view *view)
     return item;
 }
 
-/* The namespace's item, made where it is the first time. */
-static json_t *namespace_item(json_t *items, const char *namespace)
+static json_t *remark_item(const struct quota_remark *remark)
 {
-    json_t *last;
+    return json_pack("{s:o,s:o}", "quota", view_string(remark->quota), "text",
+                     view_string(remark->text));
+}
 
-    for (size_t i = json_array_size(items); i > 0; i--) {
-        last = json_array_get(items, i - 1);
-        if (strcmp(json_string_value(json_object_get(last, "namespace")), namespace) == 0)
-            return last;
-    }
-    last = json_pack("{s:o,s:[],s:[]}", "namespace", view_string(namespace), "limits", "remarks");
-    json_array_append_new(items, last);
-    return last;
+/* How far the two lists, both by namespace, are written. */
+struct written {
+    size_t views, remarks;
+};
+
+/* The namespace that comes next; NULL behind the last. */
+static const char *next_namespace(const struct showing *showing, const struct written *written)
+{
+    const char *view = NULL, *remark = NULL;
+
+    if (written->views < showing->count)
+        view = showing->views[written->views].namespace;
+    if (written->remarks < showing->remark_count)
+        remark = showing->remarks[written->remarks].namespace;
+    if (view == NULL || remark == NULL)
+        return view != NULL ? view : remark;
+    return strcmp(view, remark) <= 0 ? view : remark;
+}
+
+static json_t *namespace_item(const struct showing *showing, const char *namespace,
+                              struct written *written)
+{
+    json_t *limits = json_array(), *remarks = json_array();
+
+    for (; written->views < showing->count &&
+           strcmp(showing->views[written->views].namespace, namespace) == 0;
+         written->views++)
+        json_array_append_new(limits, limit_item(&showing->views[written->views]));
+    for (; written->remarks < showing->remark_count &&
+           strcmp(showing->remarks[written->remarks].namespace, namespace) == 0;
+         written->remarks++)
+        json_array_append_new(remarks, remark_item(&showing->remarks[written->remarks]));
+    return json_pack("{s:o,s:o,s:o}", "namespace", view_string(namespace), "limits", limits,
+                     "remarks", remarks);
 }
 
 static void write_json(const struct showing *showing, struct moment now, struct buf *out)
 {
     json_t *document = view_document("QuotaList", now);
     json_t *items = json_array();
+    struct written written = {0};
+    const char *namespace;
 
-    for (size_t i = 0; i < showing->count; i++) {
-        json_t *item = namespace_item(items, showing->views[i].namespace);
-
-        json_array_append_new(json_object_get(item, "limits"), limit_item(&showing->views[i]));
-    }
-    for (size_t i = 0; i < showing->remark_count; i++) {
-        const struct quota_remark *remark = &showing->remarks[i];
-        json_t *item = namespace_item(items, remark->namespace);
-
-        json_array_append_new(json_object_get(item, "remarks"),
-                              json_pack("{s:o,s:o}", "quota", view_string(remark->quota), "text",
-                                        view_string(remark->text)));
-    }
+    while ((namespace = next_namespace(showing, &written)) != NULL)
+        json_array_append_new(items, namespace_item(showing, namespace, &written));
     json_object_set_new(document, "items", items);
     view_write(document, out);
 }

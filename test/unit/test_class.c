@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include "topofit/class.h"
+#include "topofit/set_rule.h"
 
 #include <string.h>
 
@@ -229,9 +230,31 @@ static void test_class_write_yaml__comes_back_as_it_was(void **state)
     }
 }
 
+/* Class files have no anchors: what two classes have in common is written twice. */
+static void test_classes_builtin__kunlun_cards_are_linked_alike_whole_or_in_parts(void **state)
+{
+    AUTO(class_table_clear) struct class_table classes;
+    const struct set_rule *whole, *parts;
+
+    (void)state;
+    classes_builtin(&classes);
+    whole = class_find(&classes, "kunlun")->sets.items;
+    parts = class_find(&classes, "kunlun-vxpu")->sets.items;
+    assert_int_equal(whole->width, parts->width);
+    assert_int_equal(whole->crossings.count, parts->crossings.count);
+    for (size_t i = 0; i < whole->crossings.count; i++) {
+        const struct class_numbers *a = &whole->crossings.items[i].devices;
+        const struct class_numbers *b = &parts->crossings.items[i].devices;
+
+        assert_int_equal(a->count, b->count);
+        assert_memory_equal(a->items, b->items, a->count * sizeof *a->items);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_classes_builtin__kunlun_cards_are_linked_alike_whole_or_in_parts),
         cmocka_unit_test(test_classes_builtin__has_the_class_that_tests_build_on),
         cmocka_unit_test(test_classes_read__needs_name_title_and_count_alone),
         cmocka_unit_test(test_classes_read__takes_every_type_of_key),

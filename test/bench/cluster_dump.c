@@ -2,6 +2,12 @@
 /* cluster_dump - a large cluster as a dump, and the calls kube-scheduler would make about it. */
 #include "cluster_dump.h"
 
+#include "topofit/annotation_budget.h"
+#include "topofit/dialect.h"
+#include "topofit/grant.h"
+#include "topofit/kube_object.h"
+#include "topofit/mem.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +72,11 @@ static void gpu_id(unsigned node, unsigned gpu, char id[DUMP_NAME_MAX])
              node * 8 + gpu);
 }
 
+static void pod_uid(unsigned node, unsigned gpu, char uid[DUMP_NAME_MAX])
+{
+    snprintf(uid, DUMP_NAME_MAX, "9a0b0000-0000-4000-8000-%012x", node * 8 + gpu);
+}
+
 /* --- inventories and records ----------------------------------------------------------------- */
 
 static void write_native_inventory(FILE *out, unsigned node)
@@ -128,19 +139,40 @@ static void write_hami_inventory(FILE *out, unsigned node)
     fputs("]\"", out);
 }
 
+static void write_annotations(FILE *out, const struct kube_pairs *annotations)
+{
+    AUTO(buf_clear) struct buf text = buf_with_max(ANNOTATIONS_BYTES_MAX * 2);
+
+    for (size_t i = 0; i < annotations->count; i++) {
+        buf_add_text(&text, i > 0 ? "," : "");
+        buf_add_json_string(&text, annotations->items[i].key);
+        buf_add_byte(&text, ':');
+        buf_add_json_string(&text, annotations->items[i].value);
+    }
+    fputs(buf_text(&text), out);
+}
+
 static void write_native_record(FILE *out, unsigned node, unsigned gpu)
 {
-    char name[DUMP_NAME_MAX], id[DUMP_NAME_MAX];
+    AUTO(allocation_clear) struct allocation allocation = {0};
+    AUTO(kube_pairs_clear) struct kube_pairs annotations = {0};
+    char name[DUMP_NAME_MAX], uid[DUMP_NAME_MAX], id[DUMP_NAME_MAX];
+    struct allocated_device *device;
 
     dump_node_name(node, name);
+    pod_uid(node, gpu, uid);
     gpu_id(node, gpu, id);
-    fprintf(out,
-            "\"devices.topofit.io/main\":\"%s\",\"topofit.io/allocation\":\"{\\\"version\\\":1,"
-            "\\\"node\\\":\\\"%s\\\",\\\"uid\\\":\\\"9a0b0000-0000-4000-8000-%012x\\\","
-            "\\\"tier\\\":0,\\\"degraded\\\":false,\\\"containers\\\":[{\\\"name\\\":\\\"main\\\","
-            "\\\"kind\\\":\\\"app\\\",\\\"devices\\\":[{\\\"id\\\":\\\"%s\\\",\\\"memoryMiB\\\":%d,"
-            "\\\"cores\\\":100,\\\"slots\\\":1,\\\"mode\\\":\\\"shared\\\"}]}]}\"",
-            id, name, node * 8 + gpu, id, GPU_MIB);
+    allocation.node = xstrdup(name);
+    allocation.pod_uid = xstrdup(uid);
+    device =
+        allocation_add_device(allocation_add_container(&allocation, "main", CONTAINER_APP), id);
+    device->memory_mib = GPU_MIB;
+    device->cores = 100;
+    device->slots = 1;
+    device->mode = ISOLATION_SHARED;
+    dialect_native.write_record(&(struct dialect_placement){.allocation = &allocation},
+                                &annotations);
+    write_annotations(out, &annotations);
 }
 
 /* A pod that HAMi's scheduler has placed and whose plugin is done. */
@@ -206,13 +238,14 @@ static void write_node(FILE *out, unsigned node, enum dump_records records)
 
 static void write_gpu_pod(FILE *out, unsigned node, unsigned gpu, enum dump_records records)
 {
-    char name[DUMP_NAME_MAX];
+    char name[DUMP_NAME_MAX], uid[DUMP_NAME_MAX];
 
     dump_node_name(node, name);
+    pod_uid(node, gpu, uid);
     fprintf(out,
             ",\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"worker-%u-%u\","
-            "\"namespace\":\"team-%u\",\"uid\":\"9a0b0000-0000-4000-8000-%012x\",\"annotations\":{",
-            node, gpu, node % 40, node * 8 + gpu);
+            "\"namespace\":\"team-%u\",\"uid\":\"%s\",\"annotations\":{",
+            node, gpu, node % 40, uid);
     spellings[records].write_record(out, node, gpu);
     fprintf(out,
             "}},\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"main\",\"resources\":{"

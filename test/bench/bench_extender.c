@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #define SIZES_MAX 8
+#define ROWS_MAX 16 /* of one size */
+#define MIXED_DEVICE_KINDS 12
 #define QUESTION_BYTES_MAX (32u << 20)
 #define WARM_UP_CALLS 20
 #define WORKERS 16 /* source: kube-scheduler's default parallelism */
@@ -50,7 +52,7 @@ struct bench {
     struct timed_client daemon_client, floor_client;
     unsigned node_count, next_pod;
     unsigned *order; /* [node_count] the nodes as the scheduler names them */
-    struct row rows[64];
+    struct row rows[SIZES_MAX * ROWS_MAX];
     size_t row_count;
 };
 
@@ -61,6 +63,7 @@ struct series {
     bool kept_only;   /* name only nodes that can take the pod, as prioritize is asked */
     bool binds;       /* a pod is bound between two calls */
     bool interleaved; /* the order is another one in each call */
+    bool is_mixed;    /* pods of all kinds come in turns */
 };
 
 static const char usage[] =
@@ -88,6 +91,8 @@ static const char usage[] =
     "        filter+bind      as filter, and a pod is bound between two calls\n"
     "        filter shuffled  names come as from 16 workers that overtake each other\n"
     "        prioritize       the names that filter keeps, 500 or 5,000 at most\n"
+    "        mixed ...        another cluster of that size: GPUs of 12 sizes, one to a node, and\n"
+    "                         pods of 20 kinds in turns, 16 of them for fractions of a GPU\n"
     "        bind             whole bind calls, bound in memory; the floor answers as many bytes\n";
 
 static void give_up(const char *what, const char *text)
@@ -259,6 +264,32 @@ static void call_both(struct bench *bench, const struct series *series, const st
         bind_one(bench, bench->order[bench->next_pod % bench->node_count], &unused);
 }
 
+/* The questions of a series, one for each kind of pod in it. */
+struct questions {
+    struct buf of[DUMP_POD_KINDS];
+    unsigned count;
+};
+
+static void write_questions(const struct bench *bench, const struct series *series,
+                            const unsigned *named, size_t count, struct questions *out)
+{
+    out->count = series->is_mixed ? DUMP_POD_KINDS : 1;
+    for (unsigned kind = 0; kind < out->count; kind++) {
+        buf_clear(&out->of[kind]);
+        out->of[kind] = buf_with_max(QUESTION_BYTES_MAX);
+        if (series->is_mixed)
+            dump_mixed_question(&out->of[kind], 0, kind, named, count);
+        else
+            dump_question(&out->of[kind], 0, bench->arguments->gpus, named, count);
+    }
+}
+
+static void questions_clear(struct questions *questions)
+{
+    for (unsigned kind = 0; kind < questions->count; kind++)
+        buf_clear(&questions->of[kind]);
+}
+
 static void run_series(struct bench *bench, const struct series *series)
 {
     unsigned rounds = bench->arguments->rounds;
@@ -268,21 +299,22 @@ static void run_series(struct bench *bench, const struct series *series)
     unsigned *named = xcalloc(bench->node_count, sizeof *named);
     size_t count = choose_nodes(bench, series, nodes);
     struct row *row = open_row(bench, series->name, count);
-    AUTO(buf_clear) struct buf question = buf_with_max(QUESTION_BYTES_MAX);
+    AUTO(questions_clear) struct questions questions = {0};
     uint64_t chance = 1234567;
 
     memcpy(named, nodes, count * sizeof *named);
     for (unsigned i = 0; i < rounds + WARM_UP_CALLS; i++) {
+        struct buf *question;
+
         if (i == WARM_UP_CALLS)
             row->cpu_us = row->floor_cpu_us = 0;
         if (series->interleaved)
             interleave(nodes, count, &chance, named);
-        if (series->interleaved || i == 0) {
-            buf_reset(&question);
-            dump_question(&question, 0, bench->arguments->gpus, named, count);
-        }
-        dump_renumber(&question, bench->next_pod++);
-        call_both(bench, series, &question, row, &ours[i], &floors[i]);
+        if (series->interleaved || i == 0)
+            write_questions(bench, series, named, count, &questions);
+        question = &questions.of[i % questions.count];
+        dump_renumber(question, bench->next_pod++);
+        call_both(bench, series, question, row, &ours[i], &floors[i]);
     }
     row->calls = rounds;
     row->cpu_us /= rounds;
@@ -319,7 +351,7 @@ static void run_binds(struct bench *bench)
 static void run_first(struct bench *bench)
 {
     AUTO(buf_clear) struct buf question = buf_with_max(QUESTION_BYTES_MAX);
-    struct series first = {"filter, first", "/filter", bench->node_count, false, false, false};
+    struct series first = {.name = "filter, first", .path = "/filter", .names = bench->node_count};
     struct row *row = open_row(bench, first.name, bench->node_count);
     double ours, floors;
 
@@ -351,29 +383,59 @@ static void start(struct bench *bench, const struct dump_size *size)
     bench->floor_client = timed_client_connect(bench->floor.port);
 }
 
-static void run_size(struct bench *bench)
+static void stop(struct bench *bench)
 {
-    const struct dump_size size = {bench->node_count, bench->arguments->plain_pods,
-                                   bench->arguments->records};
-    const struct series series[] = {
-        {"filter", "/filter", size.nodes, false, false, false},
-        {"filter+bind", "/filter", size.nodes, false, true, false},
-        {"prioritize", "/prioritize", 500, true, false, false},
-        {"prioritize", "/prioritize", 5000, true, false, false},
-        {"prioritize+bind", "/prioritize", 5000, true, true, false},
-        {"filter shuffled", "/filter", size.nodes, false, false, true},
-    };
-
-    start(bench, &size);
-    bench->order = scheduler_order(bench->node_count);
-    run_first(bench);
-    for (size_t i = 0; i < ARRAY_LEN(series); i++)
-        run_series(bench, &series[i]);
-    run_binds(bench);
     timed_client_close(&bench->daemon_client);
     timed_client_close(&bench->floor_client);
     served_stop(&bench->daemon);
     served_stop(&bench->floor);
+}
+
+static void run_mixed(struct bench *bench)
+{
+    const struct dump_size size = {.nodes = bench->node_count,
+                                   .plain_pods = bench->arguments->plain_pods,
+                                   .device_kinds = MIXED_DEVICE_KINDS,
+                                   .records = bench->arguments->records};
+    const struct series series[] = {
+        {"mixed filter", "/filter", size.nodes, false, false, false, true},
+        {"mixed prioritize", "/prioritize", 5000, true, false, false, true},
+        {"mixed prio.+bind", "/prioritize", 5000, true, true, false, true},
+    };
+
+    start(bench, &size);
+    for (size_t i = 0; i < ARRAY_LEN(series); i++)
+        run_series(bench, &series[i]);
+    stop(bench);
+}
+
+static void run_uniform(struct bench *bench)
+{
+    const struct dump_size size = {.nodes = bench->node_count,
+                                   .plain_pods = bench->arguments->plain_pods,
+                                   .records = bench->arguments->records};
+    const struct series series[] = {
+        {"filter", "/filter", size.nodes, false, false, false, false},
+        {"filter+bind", "/filter", size.nodes, false, true, false, false},
+        {"prioritize", "/prioritize", 500, true, false, false, false},
+        {"prioritize", "/prioritize", 5000, true, false, false, false},
+        {"prioritize+bind", "/prioritize", 5000, true, true, false, false},
+        {"filter shuffled", "/filter", size.nodes, false, false, true, false},
+    };
+
+    start(bench, &size);
+    run_first(bench);
+    for (size_t i = 0; i < ARRAY_LEN(series); i++)
+        run_series(bench, &series[i]);
+    run_binds(bench);
+    stop(bench);
+}
+
+static void run_size(struct bench *bench)
+{
+    bench->order = scheduler_order(bench->node_count);
+    run_uniform(bench);
+    run_mixed(bench);
     free(bench->order);
 }
 

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define GPU_MIB 32510
+#define GPU_MIB_MORE 3072 /* from one size of GPUs to the next */
+#define RESOURCES_MAX 160
 #define SHARES 10 /* of a GPU, as HAMi's plugin offers them */
 
 /* NVLink of a DGX-1V: a hybrid cube mesh. source: test/data/topologies/01 */
@@ -77,9 +79,15 @@ static void pod_uid(unsigned node, unsigned gpu, char uid[DUMP_NAME_MAX])
     snprintf(uid, DUMP_NAME_MAX, "9a0b0000-0000-4000-8000-%012x", node * 8 + gpu);
 }
 
+/* Of the GPUs of a node. */
+static unsigned memory_mib(const struct dump_size *size, unsigned node)
+{
+    return GPU_MIB + (size->device_kinds > 0 ? node % size->device_kinds * GPU_MIB_MORE : 0);
+}
+
 /* --- inventories and records ----------------------------------------------------------------- */
 
-static void write_native_inventory(FILE *out, unsigned node)
+static void write_native_inventory(FILE *out, unsigned node, unsigned mib)
 {
     fputs("\"topofit.io/inventory\":\"{\\\"devices\\\":[", out);
     for (unsigned gpu = 0; gpu < DUMP_DEVICES; gpu++) {
@@ -88,23 +96,23 @@ static void write_native_inventory(FILE *out, unsigned node)
         gpu_id(node, gpu, id);
         fprintf(out,
                 "%s{\\\"id\\\":\\\"%s\\\",\\\"index\\\":%u,\\\"class\\\":\\\"nvidia\\\","
-                "\\\"product\\\":\\\"Tesla V100-SXM2-32GB\\\",\\\"memoryMiB\\\":%d,"
+                "\\\"product\\\":\\\"Tesla V100-SXM2-%uGB\\\",\\\"memoryMiB\\\":%u,"
                 "\\\"busId\\\":\\\"00000000:%02X:00.0\\\",\\\"numa\\\":%u}",
-                gpu > 0 ? "," : "", id, gpu, GPU_MIB, gpu * 16 + 7, gpu / 4);
+                gpu > 0 ? "," : "", id, gpu, (mib + 1023) / 1024, mib, gpu * 16 + 7, gpu / 4);
     }
     fprintf(out, "]}\",\"topofit.io/topology\":\"%s\"", topology);
 }
 
-static void write_hami_device(FILE *out, unsigned node, unsigned gpu)
+static void write_hami_device(FILE *out, unsigned node, unsigned gpu, unsigned mib)
 {
     char id[DUMP_NAME_MAX];
 
     gpu_id(node, gpu, id);
     fprintf(out,
-            "%s{\\\"id\\\":\\\"%s\\\",\\\"index\\\":%u,\\\"count\\\":%d,\\\"devmem\\\":%d,"
-            "\\\"devcore\\\":100,\\\"type\\\":\\\"NVIDIA-Tesla V100-SXM2-32GB\\\","
+            "%s{\\\"id\\\":\\\"%s\\\",\\\"index\\\":%u,\\\"count\\\":%d,\\\"devmem\\\":%u,"
+            "\\\"devcore\\\":100,\\\"type\\\":\\\"NVIDIA-Tesla V100-SXM2-%uGB\\\","
             "\\\"mode\\\":\\\"hami-core\\\",\\\"numa\\\":%u,\\\"health\\\":true}",
-            gpu > 0 ? "," : "", id, gpu, SHARES, GPU_MIB, gpu / 4);
+            gpu > 0 ? "," : "", id, gpu, SHARES, mib, (mib + 1023) / 1024, gpu / 4);
 }
 
 /* The same wiring as the plugin scores it: 100 for each NVLink, and the way over PCIe. */
@@ -126,13 +134,13 @@ static void write_hami_scores(FILE *out, unsigned node, unsigned gpu)
     fputs("}}", out);
 }
 
-static void write_hami_inventory(FILE *out, unsigned node)
+static void write_hami_inventory(FILE *out, unsigned node, unsigned mib)
 {
     fputs("\"hami.io/node-handshake\":\"Requesting_2026-01-01 00:00:00\","
           "\"hami.io/node-nvidia-register\":\"[",
           out);
     for (unsigned gpu = 0; gpu < DUMP_DEVICES; gpu++)
-        write_hami_device(out, node, gpu);
+        write_hami_device(out, node, gpu, mib);
     fputs("]\",\"hami.io/node-nvidia-score\":\"[", out);
     for (unsigned gpu = 0; gpu < DUMP_DEVICES; gpu++)
         write_hami_scores(out, node, gpu);
@@ -152,7 +160,7 @@ static void write_annotations(FILE *out, const struct kube_pairs *annotations)
     fputs(buf_text(&text), out);
 }
 
-static void write_native_record(FILE *out, unsigned node, unsigned gpu)
+static void write_native_record(FILE *out, unsigned node, unsigned gpu, unsigned mib)
 {
     AUTO(allocation_clear) struct allocation allocation = {0};
     AUTO(kube_pairs_clear) struct kube_pairs annotations = {0};
@@ -166,7 +174,7 @@ static void write_native_record(FILE *out, unsigned node, unsigned gpu)
     allocation.pod_uid = xstrdup(uid);
     device =
         allocation_add_device(allocation_add_container(&allocation, "main", CONTAINER_APP), id);
-    device->memory_mib = GPU_MIB;
+    device->memory_mib = mib;
     device->cores = 100;
     device->slots = 1;
     device->mode = ISOLATION_SHARED;
@@ -176,7 +184,7 @@ static void write_native_record(FILE *out, unsigned node, unsigned gpu)
 }
 
 /* A pod that HAMi's scheduler has placed and whose plugin is done. */
-static void write_hami_record(FILE *out, unsigned node, unsigned gpu)
+static void write_hami_record(FILE *out, unsigned node, unsigned gpu, unsigned mib)
 {
     char name[DUMP_NAME_MAX], id[DUMP_NAME_MAX];
 
@@ -185,16 +193,16 @@ static void write_hami_record(FILE *out, unsigned node, unsigned gpu)
     fprintf(out,
             "\"hami.io/bind-phase\":\"success\",\"hami.io/bind-time\":\"1767225600\","
             "\"hami.io/vgpu-node\":\"%s\",\"hami.io/vgpu-time\":\"1767225600\","
-            "\"hami.io/vgpu-devices-allocated\":\"%s,NVIDIA,%d,100:;\","
+            "\"hami.io/vgpu-devices-allocated\":\"%s,NVIDIA,%u,100:;\","
             "\"hami.io/vgpu-devices-to-allocate\":\";\"",
-            name, id, GPU_MIB);
+            name, id, mib);
 }
 
 /* How facts are written, by enum dump_records. */
 static const struct spelling {
     const char *name;
-    void (*write_inventory)(FILE *out, unsigned node);
-    void (*write_record)(FILE *out, unsigned node, unsigned gpu);
+    void (*write_inventory)(FILE *out, unsigned node, unsigned mib);
+    void (*write_record)(FILE *out, unsigned node, unsigned gpu, unsigned mib);
 } spellings[] = {
     {"native", write_native_inventory, write_native_record},
     {"hami", write_hami_inventory, write_hami_record},
@@ -213,7 +221,7 @@ bool dump_records_of(const char *name, enum dump_records *out)
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-static void write_node(FILE *out, unsigned node, enum dump_records records)
+static void write_node(FILE *out, unsigned node, const struct dump_size *size)
 {
     char name[DUMP_NAME_MAX];
 
@@ -227,16 +235,16 @@ static void write_node(FILE *out, unsigned node, enum dump_records records)
             "\"topology.kubernetes.io/region\":\"east-1\","
             "\"topology.kubernetes.io/zone\":\"zone-%c\"},\"annotations\":{",
             name, node, name, (char)('a' + node % 3));
-    spellings[records].write_inventory(out, node);
+    spellings[size->records].write_inventory(out, node, memory_mib(size, node));
     fprintf(out,
             "}},\"spec\":{},\"status\":{\"allocatable\":{"
             "\"cpu\":\"96\",\"memory\":\"768Gi\",\"pods\":\"110\",\"nvidia.com/gpu\":\"%u\"}}}",
-            DUMP_DEVICES * (records == DUMP_HAMI ? SHARES : 1));
+            DUMP_DEVICES * (size->records == DUMP_HAMI ? SHARES : 1));
 }
 
 /* --- pods ------------------------------------------------------------------------------------ */
 
-static void write_gpu_pod(FILE *out, unsigned node, unsigned gpu, enum dump_records records)
+static void write_gpu_pod(FILE *out, unsigned node, unsigned gpu, const struct dump_size *size)
 {
     char name[DUMP_NAME_MAX], uid[DUMP_NAME_MAX];
 
@@ -269,6 +277,35 @@ static void write_plain_pod(FILE *out, unsigned node, unsigned number)
             node, number, number, node, name);
 }
 
+/* Resources of pods of a kind, as JSON: 1, 2, 4 and 8 whole GPUs; 10 to 80 %; 2,000 to 16,000 MiB.
+ */
+static void resources_of_kind(unsigned kind, char out[RESOURCES_MAX])
+{
+    static const char host[] = "\"cpu\":\"8\",\"memory\":\"64Gi\",\"nvidia.com/gpu\"";
+
+    if (kind < 4)
+        snprintf(out, RESOURCES_MAX, "%s:\"%u\"", host, 1u << kind);
+    else if (kind < 12)
+        snprintf(out, RESOURCES_MAX, "%s:\"1\",\"nvidia.com/gpumem-percentage\":\"%u\"", host,
+                 10 * (kind - 3));
+    else
+        snprintf(out, RESOURCES_MAX, "%s:\"1\",\"nvidia.com/gpumem\":\"%u\"", host,
+                 2000 * (kind - 11));
+}
+
+static void write_waiting_pod(FILE *out, unsigned number)
+{
+    char resources[RESOURCES_MAX];
+
+    resources_of_kind(number % DUMP_POD_KINDS, resources);
+    fprintf(out,
+            ",\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"waits-%u\","
+            "\"namespace\":\"default\",\"uid\":\"a17e0000-0000-4000-8000-%012x\"},"
+            "\"spec\":{\"containers\":[{\"name\":\"main\",\"resources\":{"
+            "\"limits\":{%s},\"requests\":{%s}}}]},\"status\":{\"phase\":\"Pending\"}}",
+            number, number, resources, resources);
+}
+
 long dump_write(const char *path, const struct dump_size *size)
 {
     FILE *out = fopen(path, "w");
@@ -279,18 +316,20 @@ long dump_write(const char *path, const struct dump_size *size)
     fputs("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[", out);
     for (unsigned node = 0; node < size->nodes; node++) {
         fputs(node > 0 ? ",\n" : "\n", out);
-        write_node(out, node, size->records);
+        write_node(out, node, size);
     }
     for (unsigned node = 0; node < size->nodes; node++) {
         for (unsigned gpu = 0; gpu < DUMP_DEVICES; gpu++) {
             if ((dump_pattern(node) >> gpu & 1) == 0)
                 continue;
-            write_gpu_pod(out, node, gpu, size->records);
+            write_gpu_pod(out, node, gpu, size);
             pods++;
         }
         for (unsigned number = 0; number < size->plain_pods; number++)
             write_plain_pod(out, node, number);
     }
+    for (unsigned i = 0; size->device_kinds > 0 && i < size->nodes; i++)
+        write_waiting_pod(out, i);
     fputs("]}\n", out);
     return fclose(out) == 0 ? pods : -1;
 }
@@ -299,7 +338,7 @@ long dump_write(const char *path, const struct dump_size *size)
 
 /* What the API server and its defaults make of a small training pod; kube-scheduler sends it all.
  */
-static void add_pod(struct buf *out, unsigned number, unsigned gpus)
+static void add_pod(struct buf *out, unsigned number, const char *resources)
 {
     buf_addf(out,
              "{\"Pod\":{\"metadata\":{\"name\":\"train-%08u\",\"generateName\":\"train-\","
@@ -325,9 +364,8 @@ static void add_pod(struct buf *out, unsigned number, unsigned gpus)
         buf_addf(out, "%s{\"name\":\"SETTING_%02u\",\"value\":\"the value of setting %02u\"}",
                  i > 0 ? "," : "", i, i);
     buf_addf(out,
-             "],\"resources\":{\"limits\":{\"cpu\":\"32\",\"memory\":\"256Gi\","
-             "\"nvidia.com/gpu\":\"%u\"},\"requests\":{\"cpu\":\"32\",\"memory\":\"256Gi\","
-             "\"nvidia.com/gpu\":\"%u\"}},\"volumeMounts\":[{\"name\":\"data\",\"mountPath\":"
+             "],\"resources\":{\"limits\":{%s},\"requests\":{%s}},\"volumeMounts\":[{\"name\":"
+             "\"data\",\"mountPath\":"
              "\"/data\"},{\"name\":\"shm\",\"mountPath\":\"/dev/shm\"},{\"name\":"
              "\"kube-api-access-x7k2p\",\"readOnly\":true,\"mountPath\":"
              "\"/var/run/secrets/kubernetes.io/serviceaccount\"}],\"terminationMessagePath\":"
@@ -343,13 +381,11 @@ static void add_pod(struct buf *out, unsigned number, unsigned gpus)
              "\"tolerationSeconds\":300}],\"priority\":0,\"enableServiceLinks\":true,"
              "\"preemptionPolicy\":\"PreemptLowerPriority\"},\"status\":{\"phase\":\"Pending\","
              "\"qosClass\":\"Guaranteed\"}},\"Nodes\":null,\"NodeNames\":[",
-             gpus, gpus);
+             resources, resources);
 }
 
-void dump_question(struct buf *out, unsigned number, unsigned gpus, const unsigned *nodes,
-                   size_t count)
+static void add_names(struct buf *out, const unsigned *nodes, size_t count)
 {
-    add_pod(out, number, gpus);
     for (size_t i = 0; i < count; i++) {
         char name[DUMP_NAME_MAX];
 
@@ -357,6 +393,27 @@ void dump_question(struct buf *out, unsigned number, unsigned gpus, const unsign
         buf_addf(out, "%s\"%s\"", i > 0 ? "," : "", name);
     }
     buf_add_text(out, "]}");
+}
+
+void dump_question(struct buf *out, unsigned number, unsigned gpus, const unsigned *nodes,
+                   size_t count)
+{
+    char resources[RESOURCES_MAX];
+
+    snprintf(resources, sizeof resources,
+             "\"cpu\":\"32\",\"memory\":\"256Gi\",\"nvidia.com/gpu\":\"%u\"", gpus);
+    add_pod(out, number, resources);
+    add_names(out, nodes, count);
+}
+
+void dump_mixed_question(struct buf *out, unsigned number, unsigned kind, const unsigned *nodes,
+                         size_t count)
+{
+    char resources[RESOURCES_MAX];
+
+    resources_of_kind(kind, resources);
+    add_pod(out, number, resources);
+    add_names(out, nodes, count);
 }
 
 void dump_renumber(struct buf *question, unsigned number)

@@ -3,9 +3,10 @@
  * cluster_dump - a large cluster as a dump, and the calls kube-scheduler would make about it.
  *
  * Nodes of 8 GPUs wired like a DGX-1V. The GPUs in use follow DUMP_PATTERNS distinct patterns, one
- * whole-GPU pod on each: half of all GPUs over 200 nodes. Nothing is random: the same arguments
- * give the same bytes. Inventories and records are our own, or as HAMi's plugin and scheduler
- * write them.
+ * whole-GPU pod on each: half of all GPUs over 200 nodes. A mixed cluster has GPUs of several
+ * sizes, one size to a node, in turns, and as many pods wait, of DUMP_POD_KINDS kinds. Nothing is
+ * random: the same arguments give the same bytes. Inventories and records are our own, or as HAMi's
+ * plugin and scheduler write them.
  */
 #ifndef TOPOFIT_BENCH_CLUSTER_DUMP_H
 #define TOPOFIT_BENCH_CLUSTER_DUMP_H
@@ -21,7 +22,8 @@
 
 struct dump_size {
     unsigned nodes;
-    unsigned plain_pods; /* without GPUs, on each node */
+    unsigned plain_pods;   /* without GPUs, on each node */
+    unsigned device_kinds; /* sizes of GPUs; 0: all are alike, and no pod waits */
     enum dump_records { DUMP_NATIVE = 0, DUMP_HAMI } records;
 };
 
@@ -43,6 +45,11 @@ unsigned dump_pattern(unsigned node);
  */
 void dump_question(struct buf *out, unsigned number, unsigned gpus, const unsigned *nodes,
                    size_t count);
+
+/* The same for a pod of one of DUMP_POD_KINDS kinds: whole GPUs, percent, and MiB. */
+#define DUMP_POD_KINDS 20
+void dump_mixed_question(struct buf *out, unsigned number, unsigned kind, const unsigned *nodes,
+                         size_t count);
 
 /* Make it the question of another pod of the kind. */
 void dump_renumber(struct buf *question, unsigned number);

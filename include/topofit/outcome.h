@@ -18,7 +18,7 @@ struct outcome {
     struct node *node;  /* one that it is true of, or NULL; only its devices and problem count */
     char *words;        /* to be said in place of the verdict's numbers, or NULL */
     union {
-        struct plan plan;
+        struct plan plan; /* no more of it than plan_copy() copies */
         struct verdict verdict;
     };
 };

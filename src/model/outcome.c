@@ -9,17 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Many are kept, and a refusal needs no room for a plan. */
-static size_t size_of(enum reason reason)
+/* Many are kept: a refusal needs no room for a plan, nor a plan for partitions that it has not. */
+static size_t plan_size(const struct plan *plan)
 {
-    size_t head = offsetof(struct outcome, plan);
-
-    return head + (reason == REASON_OK ? sizeof(struct plan) : sizeof(struct verdict));
+    return offsetof(struct outcome, plan.partitions) +
+           plan->partition_count * sizeof *plan->partitions;
 }
 
-static struct outcome *outcome_new(enum reason reason)
+static size_t refusal_size(void)
 {
-    struct outcome *outcome = xmalloc(size_of(reason));
+    return offsetof(struct outcome, verdict) + sizeof(struct verdict);
+}
+
+static struct outcome *outcome_new(enum reason reason, size_t size)
+{
+    struct outcome *outcome = xmalloc(size);
 
     outcome->references = 1;
     outcome->reason = reason;
@@ -30,15 +34,15 @@ static struct outcome *outcome_new(enum reason reason)
 
 struct outcome *outcome_kept(const struct plan *plan)
 {
-    struct outcome *outcome = outcome_new(REASON_OK);
+    struct outcome *outcome = outcome_new(REASON_OK, plan_size(plan));
 
-    outcome->plan = *plan;
+    plan_copy(plan, &outcome->plan);
     return outcome;
 }
 
 struct outcome *outcome_refused(const struct verdict *verdict, struct node *node, const char *words)
 {
-    struct outcome *outcome = outcome_new(verdict->reason);
+    struct outcome *outcome = outcome_new(verdict->reason, refusal_size());
 
     assert(verdict->reason != REASON_OK && (node != NULL || words != NULL));
     outcome->verdict = *verdict;
@@ -75,7 +79,8 @@ size_t outcome_bytes(const struct outcome *outcome)
 {
     const struct node *node = outcome->node;
     bool has_own_node = node != NULL && __atomic_load_n(&node->references, __ATOMIC_RELAXED) == 1;
+    size_t size = outcome->reason == REASON_OK ? plan_size(&outcome->plan) : refusal_size();
 
-    return mem_block_bytes(size_of(outcome->reason)) + mem_text_bytes(outcome->words) +
+    return mem_block_bytes(size) + mem_text_bytes(outcome->words) +
            (has_own_node ? node_bytes(node) : 0);
 }

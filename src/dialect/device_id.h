@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-#define DEVICE_ID_BYTES_MAX 128
+/* Some plugins call devices by the name of their node (253 bytes), a word and a number. */
+#define DEVICE_ID_BYTES_MAX 320
 
 /*
  * Can comma lists and environment variables carry it: letters, digits and . _ : / -? Not "all",

@@ -27,7 +27,7 @@ static const char *or_else(const char *first, const char *second)
     return first != NULL ? first : second;
 }
 
-/* All devices are alike: what the first one has. */
+/* All devices are alike: what the first one has. count: of all that share the amounts. */
 static struct hami_device pattern_of(const struct hami_reading *reading, uint64_t count)
 {
     const struct device_class *class = reading->class;
@@ -68,12 +68,10 @@ bool hami_read_capacity(const struct hami_reading *reading)
 
     if (count == 0 || is_listed_elsewhere(reading))
         return false;
-    if (count > DEVICE_MAX) {
+    if (count > DEVICE_MAX)
         node_note_problem(reading->node, "%s: more than %d devices", resource, DEVICE_MAX);
-        count = DEVICE_MAX;
-    }
     found = pattern_of(reading, count);
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count && i < DEVICE_MAX; i++) {
         AUTO_FREE char *id =
             xasprintf("%s-%s-%u", reading->node->name,
                       or_else(capacity->id_word, reading->class->name), (unsigned)i);

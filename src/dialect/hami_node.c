@@ -16,8 +16,11 @@
 
 void hami_note(const struct hami_reading *reading, size_t entry, const char *what)
 {
+    const char *key = reading->class->hami.register_key;
+
+    /* The kubelet's counts stand under no key of the class. */
     node_note_problem(reading->node, "%s: device %zu left out: %s",
-                      reading->class->hami.register_key, entry, what);
+                      key != NULL ? key : reading->class->name, entry, what);
 }
 
 static bool has_index(const struct hami_reading *reading, long long index)

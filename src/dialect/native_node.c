@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define PRODUCT_MAX 256
+#define WORD_MAX 128 /* bytes */
 
 /* One entry of the inventory being read. */
 struct entry {
@@ -60,7 +61,7 @@ static const char *read_string(struct entry *entry, const char *key, size_t max)
 
 static const struct device_class *read_class(struct entry *entry, const struct class_table *classes)
 {
-    const char *name = read_string(entry, "class", DEVICE_ID_BYTES_MAX);
+    const char *name = read_string(entry, "class", WORD_MAX);
     const struct device_class *class = class_find(classes, name[0] != '\0' ? name : "nvidia");
 
     if (class == NULL)
@@ -79,7 +80,7 @@ static bool read_healthy(struct entry *entry)
 
 static enum service read_service(struct entry *entry)
 {
-    const char *name = read_string(entry, "service", DEVICE_ID_BYTES_MAX);
+    const char *name = read_string(entry, "service", WORD_MAX);
     enum service service = SERVICE_ANY;
 
     if (name[0] != '\0' && !service_parse(name, &service))
@@ -134,7 +135,7 @@ static void read_device(struct entry *entry, const struct class_table *classes)
 {
     const char *id = read_string(entry, "id", DEVICE_ID_BYTES_MAX);
     const char *product = read_string(entry, "product", PRODUCT_MAX);
-    const char *bus_id = read_string(entry, "busId", DEVICE_ID_BYTES_MAX);
+    const char *bus_id = read_string(entry, "busId", WORD_MAX);
     const struct device_class *class = read_class(entry, classes);
     struct device fields = {
         .index =

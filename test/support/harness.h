@@ -21,7 +21,7 @@
 #include <pthread.h>
 
 #define HARNESS_UNCLEAR_MAX 8 /* jobs whose end is not known yet */
-#define HARNESS_NAME_MAX 64   /* bytes of a node name, with the NUL */
+#define HARNESS_NAME_MAX 256  /* bytes of a node name, with the NUL */
 
 /* What the port does with a Binding. */
 enum port_script {

@@ -505,6 +505,50 @@ static void test_drs__a_card_of_more_slices_than_there_can_be_is_left_out(void *
     assert_contains(problem, "\"capacity\" must be 1 to 15 slices");
 }
 
+/* --- devices that are only counted ----------------------------------------------------------- */
+
+#define LONG_NAME \
+    "ip-10-0-0-1.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa." \
+    "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb." \
+    "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc." \
+    "dddddddddddddddddddddddddddddddddddddddddddddddddd.example"
+
+/* 100 cards with 96 units of memory and 16 cores each: 64 are known, and none has more for that. */
+static void test_counted__cards_beyond_the_maximum_keep_what_is_theirs(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+
+    (void)state;
+    api_node(harness, "n1", 0, 0);
+    set_allocatable(harness, "n1", "mthreads.com/sgpu-core", "1600");
+    set_allocatable(harness, "n1", "mthreads.com/sgpu-memory", "9600");
+    set_allocatable(harness, "n1", "mthreads.com/vgpu", "10000");
+    api_pod(harness, "a", "mthreads.com/vgpu 1, mthreads.com/sgpu-memory 97");
+    expect_refused(harness, "a", "n1");
+    api_pod(harness, "b",
+            "mthreads.com/vgpu 1, mthreads.com/sgpu-memory 96, "
+            "mthreads.com/sgpu-core 16");
+    place(harness, "b", "n1");
+}
+
+static void test_counted__devices_of_a_node_with_a_long_name_are_known(void **state)
+{
+    AUTO(harness_free) struct harness *harness = harness_new();
+    AUTO_FREE char *problem = NULL;
+
+    (void)state;
+    api_node(harness, LONG_NAME, 0, 0);
+    set_allocatable(harness, LONG_NAME, "aws.amazon.com/neuroncore", "4");
+    set_allocatable(harness, LONG_NAME, "aws.amazon.com/neuron", "2");
+    annotate_node(harness, LONG_NAME, "enflame.com/gcu-drs-capacity", DRS);
+    problem = problem_of(harness, LONG_NAME);
+    assert_string_equal(problem, "");
+    api_pod(harness, "a", "aws.amazon.com/neuron 1");
+    place(harness, "a", LONG_NAME);
+    api_pod(harness, "b", "enflame.com/drs-gcu 3");
+    place(harness, "b", LONG_NAME);
+}
+
 static void test_drs__a_card_that_is_not_divided_has_no_slices(void **state)
 {
     AUTO(harness_free) struct harness *harness = harness_new();
@@ -757,6 +801,8 @@ int main(void)
         cmocka_unit_test(test_drs__all_slices_are_given_out_where_no_profile_is_the_whole_card),
         cmocka_unit_test(test_drs__a_card_of_more_slices_than_there_can_be_is_left_out),
         cmocka_unit_test(test_drs__a_card_that_is_not_divided_has_no_slices),
+        cmocka_unit_test(test_counted__cards_beyond_the_maximum_keep_what_is_theirs),
+        cmocka_unit_test(test_counted__devices_of_a_node_with_a_long_name_are_known),
         cmocka_unit_test(test_drs__slices_are_exact_and_never_more_than_a_card_has),
         cmocka_unit_test(
             test_f47__partitions_leave_room_for_large_ones_and_are_told_with_their_place),

@@ -13,13 +13,14 @@
 #define BYTES_PER_MIB (1u << 20)
 #define AMBIGUOUS_BELOW_MIB 16
 
-/* mantissa * 10^ten * 2^two, exactly. The mantissa does not end in 0 unless it is 0. */
+/* mantissa * 10^ten * 2^two. The mantissa does not end in 0 unless it is 0. */
 struct amount {
     uint64_t mantissa;
     int ten;
     int two;
     bool has_unit; /* a suffix that, on memory, means bytes */
-    bool negative, too_long;
+    bool negative;
+    bool inexact; /* it is a little more: digits beyond the maximum are cut off */
 };
 
 /* source: k8s.io/apimachinery pkg/api/resource, grammar in the comment on Quantity */
@@ -77,7 +78,8 @@ static const char *read_digits(const char *at, struct amount *out)
             continue;
         }
         if (significant + zeros + 1 > DIGITS_MAX) {
-            out->too_long = true;
+            out->inexact = true;
+            zeros++;
             continue;
         }
         for (; zeros > 0; zeros--, significant++)
@@ -137,7 +139,7 @@ static int parse(const char *text, struct amount *out, struct error *err)
         return refuse(text, err);
     if (out->negative && out->mantissa > 0)
         return error_set(err, ERR_INVALID, "\"%.40s\" is negative", text);
-    return out->too_long ? refuse_big(text, err) : 0;
+    return 0;
 }
 
 /* The amount without its fraction; out_rest tells whether there was one. False when too big. */
@@ -146,7 +148,7 @@ static bool to_whole(const struct amount *amount, unsigned __int128 *out, bool *
     unsigned __int128 value = (unsigned __int128)amount->mantissa << amount->two;
     int ten = amount->ten;
 
-    *out_rest = false;
+    *out_rest = amount->inexact;
     for (; ten > 0 && value > 0; ten--) {
         if (value > ~(unsigned __int128)0 / 10)
             return false;

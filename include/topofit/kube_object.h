@@ -82,6 +82,7 @@ struct kube_scope {
     char *name, *op;
     char **values;
     size_t value_count;
+    bool is_cut; /* it has more than is read */
 };
 
 /* A ResourceQuota. */

@@ -38,7 +38,7 @@ enum quota_operator { SCOPE_EXISTS = 0, SCOPE_DOES_NOT_EXIST, SCOPE_IN, SCOPE_NO
 struct quota_scope {
     enum quota_scope_kind kind;
     enum quota_operator op; /* other than EXISTS: of priority classes alone */
-    char **values;          /* of IN and NOT_IN; owned */
+    char **values;          /* of IN and NOT_IN; owned; in order once finished */
     size_t value_count;
 };
 
@@ -47,6 +47,10 @@ bool quota_scope_kind_parse(const char *word, enum quota_scope_kind *out);
 bool quota_operator_parse(const char *word, enum quota_operator *out);
 
 void quota_scope_add_value(struct quota_scope *scope, const char *value);
+
+/* All values are there: it may be asked now. */
+void quota_scope_finish(struct quota_scope *scope);
+
 bool quota_scope_equal(const struct quota_scope *a, const struct quota_scope *b);
 void quota_scope_clear(struct quota_scope *scope);
 

@@ -135,20 +135,26 @@ static void remark_other(struct quota_reading *reading, const char *key, const c
                memory != NULL ? ", did you mean limits." : "", memory != NULL ? memory : "");
 }
 
-/* A scope that is not known leaves nobody out: better too little than too much. */
+/*
+ * A scope that is not known, or not read to its end, leaves nobody out: better too little than too
+ * much.
+ */
 static void read_scope(struct quota_reading *reading, const struct kube_scope *kube)
 {
     const char *op = kube->op[0] != '\0' ? kube->op : "Exists";
     struct quota_scope scope = {0};
 
-    if (!quota_scope_kind_parse(kube->name, &scope.kind) || !quota_operator_parse(op, &scope.op)) {
+    if (kube->is_cut || !quota_scope_kind_parse(kube->name, &scope.kind) ||
+        !quota_operator_parse(op, &scope.op)) {
         if (reading->quota->limit_count > 0)
-            remark(reading, "scope %.60s %.60s is not looked at: pods count as if they matched it",
-                   kube->name, op);
+            remark(reading,
+                   "scope %.60s %.60s %sis not looked at: pods count as if they matched it",
+                   kube->name, op, kube->is_cut ? "has too many values and " : "");
         return;
     }
     for (size_t i = 0; i < kube->value_count; i++)
         quota_scope_add_value(&scope, kube->values[i]);
+    quota_scope_finish(&scope);
     quota_steal_scope(reading->quota, &scope);
 }
 

@@ -79,6 +79,17 @@ void quota_scope_add_value(struct quota_scope *scope, const char *value)
     scope->values[scope->value_count++] = xstrdup(value);
 }
 
+static int compare_values(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void quota_scope_finish(struct quota_scope *scope)
+{
+    if (scope->value_count > 0)
+        qsort(scope->values, scope->value_count, sizeof *scope->values, compare_values);
+}
+
 bool quota_scope_equal(const struct quota_scope *a, const struct quota_scope *b)
 {
     if (a->kind != b->kind || a->op != b->op || a->value_count != b->value_count)
@@ -100,11 +111,9 @@ void quota_scope_clear(struct quota_scope *scope)
 
 static bool names(const struct quota_scope *scope, const char *priority_class)
 {
-    for (size_t i = 0; priority_class != NULL && i < scope->value_count; i++) {
-        if (strcmp(scope->values[i], priority_class) == 0)
-            return true;
-    }
-    return false;
+    return priority_class != NULL && scope->value_count > 0 &&
+           bsearch(&priority_class, scope->values, scope->value_count, sizeof *scope->values,
+                   compare_values) != NULL;
 }
 
 /* As a label selector: who has none is not in any list. */

@@ -67,7 +67,7 @@ static int take_scope_value(void *ctx, const struct json_value *value, struct er
     if (scope == NULL)
         return 0;
     if (scope->value_count == SCOPE_VALUES_MAX) {
-        *reading->truncated = true;
+        *reading->truncated = scope->is_cut = true;
         return 0;
     }
     scope->values = xreallocarray(scope->values, scope->value_count + 1, sizeof *scope->values);

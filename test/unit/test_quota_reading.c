@@ -3,6 +3,7 @@
 #include "support/builders.h"
 #include "support/test.h"
 
+#include "topofit/buf.h"
 #include "topofit/dialect.h"
 #include "topofit/kube_json.h"
 
@@ -65,6 +66,7 @@ static void test_dialect_quota__reads_limits_in_the_units_of_the_class(void **st
         {"limits.a.com/gpumem", "16Gi", 16384},
         {"limits.a.com/gpumem", "0", 0},
         {"limits.a.com/gpumem", "1500m", 1},
+        {"limits.a.com/gpumem", "10.00000000000000000001", 10},
         {"limits.a.com/gpumem", "9E9", 9000000000},
         {"limits.a.com/gpucores", "250", 250},
         {"limits.a.com/gpucores", "1k", 1000},
@@ -180,6 +182,40 @@ static void test_dialect_quota__scopes_that_are_not_known_are_remarked(void **st
     }
 }
 
+static void test_dialect_quota__a_scope_that_is_cut_counts_everybody(void **state)
+{
+    AUTO(table_free) struct class_table table = table_new();
+    AUTO(buf_clear) struct buf spec = buf_with_max(65536);
+    const struct quota_traits last = {.priority_class = (char[]){"p1499"}};
+
+    (void)state;
+    buf_add_text(&spec, "\"hard\":{\"limits.a.com/gpumem\":\"1\"},\"scopeSelector\":"
+                        "{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\","
+                        "\"operator\":\"In\",\"values\":[\"p\"");
+    for (unsigned i = 0; i < 1500; i++)
+        buf_addf(&spec, ",\"p%u\"", i);
+    buf_add_text(&spec, "]}]}");
+    {
+        AUTO(quota_free_pointer) struct quota *quota = read(&table, buf_text(&spec));
+
+        assert_true(quota_covers(quota, &last));
+        assert_int_equal(quota->scope_count, 0);
+        assert_contains(quota->remarks[0], "has too many values");
+    }
+}
+
+static void test_dialect_quota__cores_with_too_many_digits_allow_nothing(void **state)
+{
+    AUTO(table_free) struct class_table table = table_new();
+    AUTO(quota_free_pointer)
+    struct quota *quota =
+        read(&table, "\"hard\":{\"limits.a.com/gpucores\":\"10.00000000000000000001\"}");
+
+    (void)state;
+    assert_int_equal(quota->limit_count, 1);
+    assert_int_equal(quota->limits[0].amount, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +225,8 @@ int main(void)
         cmocka_unit_test(test_dialect_quota__an_amount_that_cannot_be_read_allows_nothing),
         cmocka_unit_test(test_dialect_quota__more_than_there_can_be_is_no_limit),
         cmocka_unit_test(test_dialect_quota__scopes_that_are_not_known_are_remarked),
+        cmocka_unit_test(test_dialect_quota__a_scope_that_is_cut_counts_everybody),
+        cmocka_unit_test(test_dialect_quota__cores_with_too_many_digits_allow_nothing),
     };
 
     return cmocka_run_group_tests_name("quota_reading", tests, NULL, NULL);

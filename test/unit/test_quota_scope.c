@@ -40,6 +40,7 @@ static void test_quota_scope_matches__as_kubernetes_has_it(void **state)
         assert_true(quota_operator_parse(cases[i].operator, & scope.op));
         for (size_t v = 0; v < 2 && cases[i].values[v] != NULL; v++)
             quota_scope_add_value(&scope, cases[i].values[v]);
+        quota_scope_finish(&scope);
         for (size_t p = 0; p < ARRAY_LEN(pods); p++) {
             if (quota_scope_matches(&scope, pods[p]) != (cases[i].matches[p] == 'x'))
                 fail_msg("%s %s of pod %zu", cases[i].scope, cases[i].operator, p);

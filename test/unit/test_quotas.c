@@ -213,6 +213,7 @@ static void put_for_class(struct cluster *cluster, const char *name, uint64_t am
     struct quota_scope scope = {.kind = SCOPE_PRIORITY_CLASS, .op = SCOPE_IN};
 
     quota_scope_add_value(&scope, name);
+    quota_scope_finish(&scope);
     quota_steal_scope(quota, &scope);
     quota_add_limit(quota, &(struct quota_limit){&test_class, QUOTA_MEMORY, amount});
     cluster_put_quota(cluster, quota);

@@ -326,6 +326,18 @@ static void read_memory(struct reading *reading)
 
 /* --- how much compute ------------------------------------------------------------------------ */
 
+/* All cores of a device, as amounts say it. */
+static uint16_t whole_cores(const struct device_class *class)
+{
+    return class->cores_percent ? PERCENT_MAX : class->cores;
+}
+
+/* Several devices have all their cores then, whatever the amount says. */
+static bool is_all_cores(const struct reading *reading)
+{
+    return reading->class->several == SEVERAL_CORES && reading->written > 1;
+}
+
 static uint16_t cores_of_memory(const struct reading *reading)
 {
     const struct device_class *class = reading->class;
@@ -334,17 +346,17 @@ static uint16_t cores_of_memory(const struct reading *reading)
     if (reading->ask.memory_kind != MEMORY_MIB)
         return 0;
     share = reading->ask.memory >= class->cores_of_memory_mib
-                ? class->cores
-                : reading->ask.memory * class->cores / class->cores_of_memory_mib;
+                ? whole_cores(class)
+                : reading->ask.memory * whole_cores(class) / class->cores_of_memory_mib;
     return (uint16_t)(share > 0 ? share : 1);
 }
 
 static uint16_t read_core_amount(struct reading *reading)
 {
     const struct device_class *class = reading->class;
-    uint64_t whole = class->cores_percent ? PERCENT_MAX : class->cores;
+    uint64_t whole = whole_cores(class);
     uint64_t devices = reading->ask.count > 0 ? reading->ask.count : 1;
-    bool for_all = class->cores_for_all || class->several == SEVERAL_CORES;
+    bool for_all = class->cores_for_all || is_all_cores(reading);
     uint64_t max = for_all ? whole * devices : whole;
     uint64_t cores;
     char expected[EXPECTED_MAX];
@@ -377,8 +389,8 @@ static void read_cores(struct reading *reading)
             class->cores_of_memory_mib > 0 ? cores_of_memory(reading) : class->default_cores;
     if (is_amount_ignored(reading))
         ask->cores = 0;
-    else if (class->several == SEVERAL_CORES && reading->written > 1)
-        ask->cores = class->cores;
+    else if (is_all_cores(reading))
+        ask->cores = whole_cores(class);
 }
 
 /* --- a container ----------------------------------------------------------------------------- */

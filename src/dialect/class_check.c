@@ -114,6 +114,13 @@ static int check_cores(const struct device_class *class, const struct yaml_value
         return refuse(document, "cores.ofMemoryMiB", "cannot hold beside resources.cores", err);
     if (class->cores_count_devices && class->cores_resource == NULL)
         return refuse(document, "cores.countDevices", "needs resources.cores", err);
+    if (class->cores_count_devices && class->cores_percent)
+        return refuse(document, "cores.countDevices", "cannot hold beside cores.percent", err);
+    /* Who asks for cores says all there is to say: an amount of memory would be lost. */
+    if (class->cores_count_devices &&
+        (class->memory_resource != NULL || class->percent_resource != NULL ||
+         class->default_memory_mib > 0))
+        return refuse(document, "cores.countDevices", "cannot hold where memory is asked for", err);
     return 0;
 }
 
@@ -149,17 +156,25 @@ static int check_sets(const struct device_class *class, const struct yaml_value 
     return 0;
 }
 
+static int check_divisions(const struct class_divisions *divisions, const char *key,
+                           const struct yaml_value *document, struct error *err)
+{
+    for (size_t i = 0; i < divisions->count; i++) {
+        const char *fault = NULL;
+
+        partition_table_unref(partition_table_of(&divisions->items[i], &fault));
+        if (fault != NULL)
+            return refuse(document, key, fault, err);
+    }
+    return 0;
+}
+
 static int check_partitions(const struct device_class *class, const struct yaml_value *document,
                             struct error *err)
 {
-    for (size_t i = 0; i < class->divisions.count; i++) {
-        const char *fault = NULL;
-
-        partition_table_unref(partition_table_of(&class->divisions.items[i], &fault));
-        if (fault != NULL)
-            return refuse(document, "partitions", fault, err);
-    }
-    return 0;
+    if (check_divisions(&class->divisions, "partitions", document, err) < 0)
+        return error_pass(err);
+    return check_divisions(&class->hami_geometries, "hami.geometries", document, err);
 }
 
 /* Some allowed count must be possible under the other rules. */

@@ -136,6 +136,15 @@ static void test_classes_read__refuses_rules_that_cannot_hold_together(void **st
         {X "memory: {templates: [{memoryMiB: 9}], allowedMiB: [8]}\n", "memory.allowedMiB cannot"},
         {X "defaults: {cores: 101}\n", "defaults.cores is more than a device has"},
         {X "cores: {countDevices: true}\n", "cores.countDevices needs resources.cores"},
+        {"name: x\ntitle: X\nresources: {count: x.com/d, memory: x.com/m, cores: x.com/c}\n"
+         "cores: {countDevices: true, whole: 2}\n",
+         "cores.countDevices cannot hold where memory is asked for"},
+        {"name: x\ntitle: X\nresources: {count: x.com/d, cores: x.com/c}\n"
+         "cores: {countDevices: true, percent: true}\n",
+         "cores.countDevices cannot hold beside cores.percent"},
+        {X "hami:\n  geometries:\n  - products: [A100]\n    slices: 4\n"
+           "    profiles: [{name: 1g.5gb, memoryMiB: 4864, width: 8, starts: [0, 3]}]\n",
+         "hami.geometries "},
         {X "count: {allowed: [1, 3], multipleOf: 2}\n", "count.allowed goes against"},
         {X "count: {oneMeans: 3, multipleOf: 2}\n", "count.oneMeans goes against"},
         {X "count: {allowed: [2, 4]}\n", "defaults.count is not in count.allowed"},

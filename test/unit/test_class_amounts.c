@@ -402,6 +402,51 @@ static void test_amounts__a_container_may_ask_for_sixteen_classes(void **state)
     }
 }
 
+/* bar: percent and all cores of several; baz: one means eight devices of many cores. */
+static void read_made_up(struct class_table *classes)
+{
+    static const char yaml[] =
+        "name: bar\ntitle: Bar\nresources: {count: bar.com/dev, cores: bar.com/core}\n"
+        "cores: {percent: true, whole: 1000}\ncount: {several: all-cores}\n---\n"
+        "name: baz\ntitle: Baz\nresources: {count: baz.com/dev, cores: baz.com/core}\n"
+        "cores: {whole: 10000}\ncount: {several: all-cores, oneMeans: 8}\n";
+    struct error err = {0};
+
+    *classes = (struct class_table){0};
+    assert_ok(classes_read(classes, NULL, yaml, strlen(yaml), &err), &err);
+    assert_ok(class_table_index(classes, &err), &err);
+}
+
+static void test_amounts__all_cores_of_several_devices_in_percent_are_a_hundred(void **state)
+{
+    AUTO(class_table_clear) struct class_table classes;
+
+    (void)state;
+    read_made_up(&classes);
+    {
+        AUTO(request_clear)
+        struct request request = read_with(&classes, "bar.com/dev=2 bar.com/core=30", NULL, NULL);
+
+        assert_null(request.problem);
+        assert_int_equal(request.asks[0].cores, 100);
+    }
+}
+
+static void test_amounts__cores_of_each_device_are_never_more_than_it_has(void **state)
+{
+    AUTO(class_table_clear) struct class_table classes;
+
+    (void)state;
+    read_made_up(&classes);
+    {
+        AUTO(request_clear)
+        struct request request =
+            read_with(&classes, "baz.com/dev=1 baz.com/core=70000", NULL, NULL);
+
+        assert_contains(request.problem, "core units from 0 to 10000");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -419,6 +464,8 @@ int main(void)
         cmocka_unit_test(test_amounts__defaults_are_for_what_is_not_written),
         cmocka_unit_test(test_amounts__classes_are_asked_in_the_order_of_the_table),
         cmocka_unit_test(test_amounts__a_container_may_ask_for_sixteen_classes),
+        cmocka_unit_test(test_amounts__all_cores_of_several_devices_in_percent_are_a_hundred),
+        cmocka_unit_test(test_amounts__cores_of_each_device_are_never_more_than_it_has),
     };
 
     return cmocka_run_group_tests_name("class_amounts", tests, NULL, NULL);

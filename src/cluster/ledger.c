@@ -12,6 +12,7 @@
 #define CHARGE_MAX (UINT64_C(1) << 44)
 
 struct ledger {
+    struct hash_key key;
     struct map *by_uid;       /* struct holding, owned */
     struct map *by_node;      /* struct holding, the first of a list; borrowed */
     struct map *by_namespace; /* struct spending, owned */
@@ -21,11 +22,13 @@ struct ledger {
 struct spent {
     struct charge charge;
     struct quota_traits traits;
+    size_t holdings; /* it goes with the last of them */
 };
 
 /* What the holdings of a namespace are charged together. */
 struct spending {
-    struct spent *spent; /* a class and traits each */
+    struct map *by_kind;   /* struct spent, owned: a class and traits each */
+    struct charge *totals; /* a class each, whatever the traits */
     size_t count, capacity;
     size_t holdings; /* with charges */
 };
@@ -34,6 +37,7 @@ struct ledger *ledger_new(const struct hash_key *key)
 {
     struct ledger *ledger = xcalloc(1, sizeof *ledger);
 
+    ledger->key = *key;
     ledger->by_uid = map_new_borrowing(key);
     ledger->by_node = map_new_borrowing(key);
     ledger->by_namespace = map_new(key);
@@ -60,13 +64,20 @@ static void free_holding(void *value)
     free(holding);
 }
 
+static void free_spent(void *value)
+{
+    struct spent *spent = value;
+
+    quota_traits_clear(&spent->traits);
+    free(spent);
+}
+
 static void free_spending(void *value)
 {
     struct spending *spending = value;
 
-    for (size_t i = 0; i < spending->count; i++)
-        quota_traits_clear(&spending->spent[i].traits);
-    free(spending->spent);
+    map_free(spending->by_kind, free_spent);
+    free(spending->totals);
     free(spending);
 }
 
@@ -134,46 +145,79 @@ static void count_charges(struct holding *holding)
     memcpy(holding->charges, charges, count * sizeof *charges);
 }
 
-static struct charge *spending_of(struct spending *spending, const struct device_class *class,
-                                  const struct quota_traits *traits)
+/* Of a class and the traits of a pod, as a map has it. Free it. */
+static char *kind_of(const struct device_class *class, const struct quota_traits *traits)
+{
+    return xasprintf("%p %d%d %s", (const void *)class, traits->is_terminating,
+                     traits->is_best_effort,
+                     traits->priority_class != NULL ? traits->priority_class : "");
+}
+
+static struct charge *find_total(const struct spending *spending, const struct device_class *class)
 {
     for (size_t i = 0; i < spending->count; i++) {
-        if (spending->spent[i].charge.class == class &&
-            quota_traits_equal(&spending->spent[i].traits, traits))
-            return &spending->spent[i].charge;
+        if (spending->totals[i].class == class)
+            return &spending->totals[i];
     }
-    spending->spent =
-        mem_grow(spending->spent, spending->count, &spending->capacity, sizeof *spending->spent);
-    spending->spent[spending->count] =
-        (struct spent){.charge = {.class = class}, .traits = quota_traits_copy(traits)};
-    return &spending->spent[spending->count++].charge;
+    return NULL;
+}
+
+static struct charge *total_of(struct spending *spending, const struct device_class *class)
+{
+    struct charge *known = find_total(spending, class);
+
+    if (known != NULL)
+        return known;
+    spending->totals =
+        mem_grow(spending->totals, spending->count, &spending->capacity, sizeof *spending->totals);
+    spending->totals[spending->count] = (struct charge){.class = class};
+    return &spending->totals[spending->count++];
 }
 
 /* Unsigned arithmetic wraps, so what was added is taken off again exactly. */
-static void post(struct spending *spending, const struct holding *holding, bool back)
+static void add_charge(struct charge *sum, const struct charge *charge, bool back)
 {
-    for (size_t i = 0; i < holding->charge_count; i++) {
-        struct charge *sum =
-            spending_of(spending, holding->charges[i].class, &holding->pod->request.traits);
-
-        for (unsigned kind = 0; kind < QUOTA_KINDS; kind++) {
-            uint64_t amount = holding->charges[i].amounts[kind];
-
-            sum->amounts[kind] += back ? -amount : amount;
-        }
-    }
+    for (unsigned kind = 0; kind < QUOTA_KINDS; kind++)
+        sum->amounts[kind] += back ? -charge->amounts[kind] : charge->amounts[kind];
 }
 
-static void charge(struct map *by_namespace, const struct holding *holding)
+static void post_one(struct spending *spending, const struct charge *charge,
+                     const struct quota_traits *traits, bool back)
+{
+    AUTO_FREE char *kind = kind_of(charge->class, traits);
+    struct spent *spent = map_get(spending->by_kind, kind);
+
+    if (spent == NULL) {
+        spent = xcalloc(1, sizeof *spent);
+        spent->charge.class = charge->class;
+        spent->traits = quota_traits_copy(traits);
+        map_put(spending->by_kind, kind, spent);
+    }
+    add_charge(&spent->charge, charge, back);
+    add_charge(total_of(spending, charge->class), charge, back);
+    if (!back)
+        spent->holdings++;
+    else if (--spent->holdings == 0)
+        free_spent(map_remove(spending->by_kind, kind));
+}
+
+static void post(struct spending *spending, const struct holding *holding, bool back)
+{
+    for (size_t i = 0; i < holding->charge_count; i++)
+        post_one(spending, &holding->charges[i], &holding->pod->request.traits, back);
+}
+
+static void charge(const struct ledger *ledger, const struct holding *holding)
 {
     struct spending *spending;
 
     if (holding->charge_count == 0)
         return;
-    spending = map_get(by_namespace, holding->pod->namespace);
+    spending = map_get(ledger->by_namespace, holding->pod->namespace);
     if (spending == NULL) {
         spending = xcalloc(1, sizeof *spending);
-        map_put(by_namespace, holding->pod->namespace, spending);
+        spending->by_kind = map_new(&ledger->key);
+        map_put(ledger->by_namespace, holding->pod->namespace, spending);
     }
     spending->holdings++;
     post(spending, holding, false);
@@ -191,20 +235,35 @@ static void take_charge_back(struct map *by_namespace, const struct holding *hol
         free_spending(map_remove(by_namespace, holding->pod->namespace));
 }
 
+/* As a quota with scopes counts. */
+static uint64_t charged_in_scope(const struct spending *spending, const struct quota *quota,
+                                 const struct device_class *class, enum quota_kind kind)
+{
+    struct map_cursor at = {0};
+    uint64_t sum = 0;
+
+    while (map_next(spending->by_kind, &at)) {
+        const struct spent *spent = at.value;
+
+        if (spent->charge.class == class && quota_covers(quota, &spent->traits))
+            sum += spent->charge.amounts[kind];
+    }
+    return sum;
+}
+
 uint64_t ledger_charged(const struct ledger *ledger, const char *namespace,
                         const struct quota *quota, const struct device_class *class,
                         enum quota_kind kind)
 {
     const struct spending *spending = map_get(ledger->by_namespace, namespace);
-    uint64_t sum = 0;
+    const struct charge *total;
 
-    for (size_t i = 0; spending != NULL && i < spending->count; i++) {
-        const struct spent *spent = &spending->spent[i];
-
-        if (spent->charge.class == class && (quota == NULL || quota_covers(quota, &spent->traits)))
-            sum += spent->charge.amounts[kind];
-    }
-    return sum;
+    if (spending == NULL)
+        return 0;
+    if (quota != NULL && quota->scope_count > 0)
+        return charged_in_scope(spending, quota, class, kind);
+    total = find_total(spending, class);
+    return total != NULL ? total->amounts[kind] : 0;
 }
 
 /* --- holdings -------------------------------------------------------------------------------- */
@@ -273,7 +332,7 @@ void ledger_add(struct ledger *ledger, struct holding *steal_holding)
     steal_holding->previous = NULL;
     if (first != NULL)
         first->previous = steal_holding;
-    charge(ledger->by_namespace, steal_holding);
+    charge(ledger, steal_holding);
 }
 
 void ledger_take(struct ledger *ledger, struct holding *holding)
@@ -326,27 +385,31 @@ bool ledger_next(const struct ledger *ledger, struct map_cursor *at)
     return map_next(ledger->by_uid, at);
 }
 
+static void check_spending(const struct spending *spending, const struct spending *anew)
+{
+    struct map_cursor at = {0};
+
+    assert(map_count(spending->by_kind) == map_count(anew->by_kind));
+    while (map_next(spending->by_kind, &at)) {
+        const struct spent *spent = at.value, *other = map_get(anew->by_kind, at.key);
+
+        assert(other != NULL && spent->holdings == other->holdings);
+        for (unsigned kind = 0; kind < QUOTA_KINDS; kind++)
+            assert(spent->charge.amounts[kind] == other->charge.amounts[kind]);
+    }
+}
+
 static void check_charges(const struct ledger *ledger)
 {
     struct ledger anew = {.by_namespace = map_new(&(struct hash_key){{0, 0}})};
     struct map_cursor at = {0};
 
     while (map_next(ledger->by_uid, &at))
-        charge(anew.by_namespace, at.value);
+        charge(&anew, at.value);
     assert(map_count(anew.by_namespace) == map_count(ledger->by_namespace));
     at = (struct map_cursor){0};
-    while (map_next(ledger->by_namespace, &at)) {
-        const struct spending *spending = at.value;
-
-        for (size_t i = 0; i < spending->count; i++) {
-            const struct spent *spent = &spending->spent[i];
-            struct spending *other = map_get(anew.by_namespace, at.key);
-            const struct charge *sum = spending_of(other, spent->charge.class, &spent->traits);
-
-            for (unsigned kind = 0; kind < QUOTA_KINDS; kind++)
-                assert(spent->charge.amounts[kind] == sum->amounts[kind]);
-        }
-    }
+    while (map_next(ledger->by_namespace, &at))
+        check_spending(at.value, map_get(anew.by_namespace, at.key));
     map_free(anew.by_namespace, free_spending);
 }
 

@@ -91,6 +91,11 @@ struct http_options {
      * a second at most: who says nothing makes room for who would.
      */
     uint64_t first_request_timeout_ms;
+    /*
+     * Of a TLS handshake; 0: request_timeout_ms. While all connections are taken, or all that one
+     * address may have, the oldest one that is not over yields to whoever comes.
+     */
+    uint64_t handshake_timeout_ms;
     uint64_t idle_timeout_ms; /* of a kept-alive connection; over 90 s for kube-scheduler */
     /*
      * Called once per answered request, before the answer is sent, for metrics and logs; may be

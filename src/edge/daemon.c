@@ -34,10 +34,12 @@
 #define ADMIN_FIRST_REQUEST_TIMEOUT_MS 5000
 #define ADMIN_IDLE_TIMEOUT_MS 15000
 #define WEBHOOK_THREADS 1
-#define WEBHOOK_CONNECTIONS_MAX 256 /* of the API servers, which keep what they need */
+#define WEBHOOK_CONNECTIONS_MAX 256        /* of the API servers, which keep what they need */
+#define WEBHOOK_CLIENT_CONNECTIONS_MAX 192 /* the rest is for the other addresses */
 #define WEBHOOK_BODIES_MAX_BYTES ((size_t)4 * ADMISSION_BYTES_MAX)
 #define CLASS_NAME_MAX 128
-#define OTHER_FILES 64 /* log, files, the API server */
+#define HANDSHAKE_TIMEOUT_MS 3000 /* some round trips */
+#define OTHER_FILES 64            /* log, files, the API server */
 #define IDLE_TIMEOUT_MS 120000
 
 /* kube-scheduler hangs up first: a call that crosses our hanging up would fail, and is not retried.
@@ -115,6 +117,7 @@ static int start_extender(struct daemon *daemon, struct error *err)
         .budget = &daemon->extender_budget,
         .request_timeout_ms = config->extender_request_timeout_ms,
         .first_request_timeout_ms = EXTENDER_FIRST_REQUEST_TIMEOUT_MS,
+        .handshake_timeout_ms = HANDSHAKE_TIMEOUT_MS,
         .idle_timeout_ms = IDLE_TIMEOUT_MS,
         .on_done = daemon_count_extender_request,
     };
@@ -125,7 +128,7 @@ static int start_extender(struct daemon *daemon, struct error *err)
     return daemon->extender_server != NULL ? 0 : error_wrap(err, "extender.listen");
 }
 
-/* API servers call from few addresses: that of a proxy perhaps. */
+/* API servers call from few addresses, that of a proxy perhaps: one may have most places. */
 static int start_webhook(struct daemon *daemon, struct error *err)
 {
     const struct http_options options = {
@@ -136,11 +139,12 @@ static int start_webhook(struct daemon *daemon, struct error *err)
         .ctx = daemon,
         .threads = WEBHOOK_THREADS,
         .connections_max = WEBHOOK_CONNECTIONS_MAX,
-        .client_connections_max = WEBHOOK_CONNECTIONS_MAX,
+        .client_connections_max = WEBHOOK_CLIENT_CONNECTIONS_MAX,
         .body_max_bytes = ADMISSION_BYTES_MAX,
         .budget = &daemon->webhook_budget,
         .request_timeout_ms = daemon->config->extender_request_timeout_ms,
         .first_request_timeout_ms = EXTENDER_FIRST_REQUEST_TIMEOUT_MS,
+        .handshake_timeout_ms = HANDSHAKE_TIMEOUT_MS,
         .idle_timeout_ms = IDLE_TIMEOUT_MS,
         .on_done = daemon_count_webhook_request,
     };
@@ -168,6 +172,7 @@ static int start_admin(struct daemon *daemon, struct error *err)
         .budget = &daemon->admin_budget,
         .request_timeout_ms = ADMIN_REQUEST_TIMEOUT_MS,
         .first_request_timeout_ms = ADMIN_FIRST_REQUEST_TIMEOUT_MS,
+        .handshake_timeout_ms = HANDSHAKE_TIMEOUT_MS,
         .idle_timeout_ms = ADMIN_IDLE_TIMEOUT_MS,
         .on_done = daemon_count_admin_request,
     };

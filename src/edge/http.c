@@ -328,12 +328,14 @@ static struct client *meet(struct http_server *server, struct MHD_Connection *co
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *from =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     struct client *client = xcalloc(1, sizeof *client);
 
-    client->peer = deadlines_add(server->deadlines, info->connect_fd);
+    client->peer =
+        deadlines_add(server->deadlines, info->connect_fd, from != NULL ? from->client_addr : NULL,
+                      server->options.tls != NULL);
     if (server->options.tls != NULL) {
-        /* Nobody connects to be silent: the time for the handshake runs from now. */
-        peer_receives(client->peer);
         info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
         client->tls = tls_session_begin(server->options.tls, info->tls_session, on_greeted, client);
     }
@@ -448,6 +450,15 @@ static int no_certificate(gnutls_session_t session, const gnutls_datum_t *author
     return -1;
 }
 
+/* The library's own limit for an address would count those whose place is another's already. */
+static enum MHD_Result on_accept(void *ctx, const struct sockaddr *address, socklen_t length)
+{
+    struct http_server *server = ctx;
+
+    (void)length;
+    return deadlines_admit(server->deadlines, address) ? MHD_YES : MHD_NO;
+}
+
 static struct MHD_Daemon *start_daemon(struct http_server *server, int socket)
 {
     const struct http_options *options = &server->options;
@@ -455,7 +466,6 @@ static struct MHD_Daemon *start_daemon(struct http_server *server, int socket)
         {MHD_OPTION_LISTEN_SOCKET, socket, NULL},
         {MHD_OPTION_THREAD_POOL_SIZE, options->threads, NULL},
         {MHD_OPTION_CONNECTION_LIMIT, options->connections_max, NULL},
-        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->client_connections_max, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)((options->idle_timeout_ms + 999) / 1000), NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
@@ -471,8 +481,8 @@ static struct MHD_Daemon *start_daemon(struct http_server *server, int socket)
 
     if (options->tls != NULL)
         flags |= MHD_USE_TLS;
-    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_ARRAY, items,
-                            MHD_OPTION_END);
+    return MHD_start_daemon(flags, 0, on_accept, server, on_request, server, MHD_OPTION_ARRAY,
+                            items, MHD_OPTION_END);
 }
 
 static void destroy(struct http_server *server)
@@ -488,13 +498,16 @@ static void destroy(struct http_server *server)
 static int start_helpers(struct http_server *server, struct error *err)
 {
     const struct http_options *options = &server->options;
+    const struct deadline_limits limits = {.limit_ms = options->request_timeout_ms,
+                                           .first_ms = options->first_request_timeout_ms,
+                                           .handshake_ms = options->handshake_timeout_ms,
+                                           .places = options->connections_max,
+                                           .share = options->client_connections_max};
     bool has_slow = false;
 
     for (size_t i = 0; i < options->route_count; i++)
         has_slow = has_slow || options->routes[i].is_slow;
-    server->deadlines =
-        deadlines_start(options->request_timeout_ms, options->first_request_timeout_ms,
-                        options->connections_max, err);
+    server->deadlines = deadlines_start(&limits, err);
     if (server->deadlines == NULL)
         return -(int)err->code;
     if (has_slow)

@@ -29,11 +29,20 @@ enum phase {
     PHASE_RECEIVING, /* from the first byte of a request to its last */
     PHASE_HANDLED,   /* the handler has it */
     PHASE_SENDING,
+    PHASE_GREETING, /* the TLS handshake, from connecting on */
 };
 #define PHASE_BITS 3
 
+/* Where a peer comes from, without its port. All zero: it cannot be told. */
+struct origin {
+    sa_family_t family;
+    uint8_t bytes[sizeof(struct in6_addr)];
+};
+
 struct peer {
     int fd;
+    struct origin origin;
+    bool is_cut;             /* its place is another's already; guarded by the lock */
     uint64_t quiet_bytes;    /* received when the connection fell idle; of the watching thread */
     bool was_served;         /* a request was answered on it; of the watching thread */
     atomic_uint_fast64_t at; /* when the phase began, in ms, and the phase in the low bits */
@@ -41,10 +50,8 @@ struct peer {
 };
 
 struct deadlines {
-    uint64_t limit_ms;
-    uint64_t sending_limit_ms; /* the same, until there is a hurry; guarded by `lock` */
-    uint64_t first_limit_ms;   /* 0 = none */
-    unsigned places;           /* how many peers there can be */
+    struct deadline_limits limits;
+    uint64_t sending_limit_ms; /* limit_ms, until there is a hurry; guarded by `lock` */
     pthread_t thread;
     pthread_mutex_t lock; /* the three below; held while a peer's fd is used */
     pthread_cond_t stop;  /* with `lock` */
@@ -98,14 +105,86 @@ static bool is_over(uint64_t at, uint64_t limit_ms)
     return clock_monotonic_ms() - (at >> PHASE_BITS) >= limit_ms;
 }
 
+/* --- places ---------------------------------------------------------------------------------- */
+
+static struct origin origin_of(const struct sockaddr *address)
+{
+    struct origin origin = {0};
+
+    if (address == NULL)
+        return origin;
+    if (address->sa_family == AF_INET)
+        memcpy(origin.bytes, &((const struct sockaddr_in *)(const void *)address)->sin_addr,
+               sizeof(struct in_addr));
+    else if (address->sa_family == AF_INET6)
+        memcpy(origin.bytes, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+               sizeof(struct in6_addr));
+    else
+        return origin;
+    origin.family = address->sa_family;
+    return origin;
+}
+
+/* NULL: everybody is. */
+static bool is_from(const struct peer *peer, const struct origin *origin)
+{
+    return origin == NULL || (peer->origin.family == origin->family &&
+                              memcmp(peer->origin.bytes, origin->bytes, sizeof origin->bytes) == 0);
+}
+
+static bool is_share_taken(const struct deadlines *deadlines, const struct origin *origin)
+{
+    unsigned count = 0;
+
+    if (deadlines->limits.share == 0 || origin->family == 0)
+        return false;
+    for (const struct peer *peer = deadlines->peers; peer != NULL; peer = peer->next)
+        count += !peer->is_cut && is_from(peer, origin);
+    return count >= deadlines->limits.share;
+}
+
+/* Cut the oldest peer from there whose handshake is not over. return whether there is one. */
+static bool make_room(struct deadlines *deadlines, const struct origin *origin)
+{
+    struct peer *oldest = NULL;
+
+    for (struct peer *peer = deadlines->peers; peer != NULL; peer = peer->next) {
+        if (!peer->is_cut && phase_of(atomic_load(&peer->at)) == PHASE_GREETING &&
+            is_from(peer, origin))
+            oldest = peer;
+    }
+    if (oldest == NULL)
+        return false;
+    oldest->is_cut = true;
+    shutdown(oldest->fd, SHUT_RDWR);
+    return true;
+}
+
+bool deadlines_admit(struct deadlines *deadlines, const struct sockaddr *address)
+{
+    const struct origin origin = origin_of(address);
+    bool admitted;
+
+    pthread_mutex_lock(&deadlines->lock);
+    admitted = !is_share_taken(deadlines, &origin) || make_room(deadlines, &origin);
+    pthread_mutex_unlock(&deadlines->lock);
+    return admitted;
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
 /* A connection that never asked anything takes a place from those who would. */
 static bool is_loitering(const struct peer *peer, uint64_t at, const struct deadlines *deadlines)
 {
-    uint64_t limit_ms = deadlines->first_limit_ms;
+    uint64_t limit_ms = deadlines->limits.first_ms;
 
-    if (limit_ms > CROWDED_FIRST_LIMIT_MS && deadlines->peer_count >= deadlines->places)
-        limit_ms = CROWDED_FIRST_LIMIT_MS;
-    return limit_ms > 0 && !peer->was_served && is_over(at, limit_ms);
+    if (limit_ms == 0 || peer->was_served)
+        return false;
+    if (is_over(at, limit_ms))
+        return true;
+    return limit_ms > CROWDED_FIRST_LIMIT_MS && is_over(at, CROWDED_FIRST_LIMIT_MS) &&
+           (deadlines->peer_count >= deadlines->limits.places ||
+            is_share_taken(deadlines, &peer->origin));
 }
 
 static void look_at(struct peer *peer, const struct deadlines *deadlines)
@@ -128,8 +207,13 @@ static void look_at(struct peer *peer, const struct deadlines *deadlines)
         else if (is_half_closed(peer->fd) || is_loitering(peer, at, deadlines))
             shutdown(peer->fd, SHUT_RDWR);
         break;
+    case PHASE_GREETING:
+        if (is_over(at, deadlines->limits.handshake_ms) || is_half_closed(peer->fd) ||
+            is_loitering(peer, at, deadlines))
+            shutdown(peer->fd, SHUT_RDWR);
+        break;
     case PHASE_RECEIVING:
-        if (is_over(at, deadlines->limit_ms))
+        if (is_over(at, deadlines->limits.limit_ms))
             shutdown(peer->fd, SHUT_RDWR);
         break;
     case PHASE_SENDING:
@@ -141,10 +225,12 @@ static void look_at(struct peer *peer, const struct deadlines *deadlines)
     }
 }
 
-static struct timespec next_look(uint64_t limit_ms)
+static struct timespec next_look(const struct deadlines *deadlines)
 {
-    uint64_t wait_ms = limit_ms / LOOKS_PER_LIMIT;
+    uint64_t wait_ms = deadlines->sending_limit_ms / LOOKS_PER_LIMIT;
 
+    if (wait_ms > deadlines->limits.handshake_ms / LOOKS_PER_LIMIT)
+        wait_ms = deadlines->limits.handshake_ms / LOOKS_PER_LIMIT;
     if (wait_ms < LOOK_MIN_MS)
         wait_ms = LOOK_MIN_MS;
     if (wait_ms > LOOK_MAX_MS)
@@ -158,7 +244,7 @@ static void *watch(void *argument)
 
     pthread_mutex_lock(&deadlines->lock);
     while (!deadlines->stopping) {
-        struct timespec until = next_look(deadlines->sending_limit_ms);
+        struct timespec until = next_look(deadlines);
 
         pthread_cond_timedwait(&deadlines->stop, &deadlines->lock, &until);
         for (struct peer *peer = deadlines->peers; peer != NULL; peer = peer->next)
@@ -175,17 +261,16 @@ static void destroy(struct deadlines *deadlines)
     free(deadlines);
 }
 
-struct deadlines *deadlines_start(uint64_t limit_ms, uint64_t first_limit_ms, unsigned places,
-                                  struct error *err)
+struct deadlines *deadlines_start(const struct deadline_limits *limits, struct error *err)
 {
     struct deadlines *deadlines = xcalloc(1, sizeof *deadlines);
     pthread_condattr_t monotonic;
     int failed;
 
-    deadlines->limit_ms = limit_ms;
-    deadlines->sending_limit_ms = limit_ms;
-    deadlines->first_limit_ms = first_limit_ms;
-    deadlines->places = places;
+    deadlines->limits = *limits;
+    if (limits->handshake_ms == 0)
+        deadlines->limits.handshake_ms = limits->limit_ms;
+    deadlines->sending_limit_ms = limits->limit_ms;
     pthread_mutex_init(&deadlines->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -221,13 +306,18 @@ void deadlines_stop(struct deadlines *deadlines)
     destroy(deadlines);
 }
 
-struct peer *deadlines_add(struct deadlines *deadlines, int fd)
+struct peer *deadlines_add(struct deadlines *deadlines, int fd, const struct sockaddr *address,
+                           bool greets)
 {
     struct peer *peer = xcalloc(1, sizeof *peer);
 
     peer->fd = fd;
-    atomic_store(&peer->at, pack(PHASE_IDLE));
+    peer->origin = origin_of(address);
+    atomic_store(&peer->at, pack(greets ? PHASE_GREETING : PHASE_IDLE));
     pthread_mutex_lock(&deadlines->lock);
+    /* Nobody is accepted once all places are taken: the last one must be given back first. */
+    if (deadlines->peer_count + 1 >= deadlines->limits.places)
+        make_room(deadlines, NULL);
     peer->next = deadlines->peers;
     if (peer->next != NULL)
         peer->next->previous = peer;

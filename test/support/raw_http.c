@@ -18,6 +18,13 @@
 
 struct raw_client raw_connect(unsigned port)
 {
+    return raw_connect_from(1, port);
+}
+
+struct raw_client raw_connect_from(unsigned host, unsigned port)
+{
+    const struct sockaddr_in own = {.sin_family = AF_INET,
+                                    .sin_addr.s_addr = htonl((INADDR_LOOPBACK & ~0xffu) | host)};
     struct raw_client client = {.in = buf_with_max(ANSWER_MAX_BYTES)};
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons((in_port_t)port),
@@ -25,7 +32,8 @@ struct raw_client raw_connect(unsigned port)
     int on = 1;
 
     client.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (client.fd < 0 || connect(client.fd, (struct sockaddr *)&address, sizeof address) != 0)
+    if (client.fd < 0 || bind(client.fd, (const struct sockaddr *)&own, sizeof own) != 0 ||
+        connect(client.fd, (struct sockaddr *)&address, sizeof address) != 0)
         fail_msg("cannot connect to port %u: %s", port, strerror(errno));
     setsockopt(client.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return client;

@@ -27,6 +27,10 @@ struct raw_answer {
 };
 
 struct raw_client raw_connect(unsigned port);
+
+/* The same from another address of the loopback network: 127.0.0.`host`. */
+struct raw_client raw_connect_from(unsigned host, unsigned port);
+
 void raw_close(struct raw_client *client);
 
 /* Close so that the other side gets a reset. */

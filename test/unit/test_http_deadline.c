@@ -323,6 +323,62 @@ static void stop_encrypted(struct encrypted *server)
     scratch_clear(&server->directory);
 }
 
+#define PLACES 8
+#define HELLO "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+/*
+ * Eight places, so many of them for one address. All are taken by silent clients from 127.0.0.host,
+ * in all or up to their share; then somebody on 127.0.0.1 asks.
+ */
+static void ask_beside_silent_clients(unsigned share, unsigned host)
+{
+    AUTO(stop_encrypted) struct encrypted server = start_encrypted(0);
+    const struct http_options options = {.listen = "127.0.0.1:0",
+                                         .tls = server.tls,
+                                         .routes = routes,
+                                         .route_count = ARRAY_LEN(routes),
+                                         .threads = 1,
+                                         .connections_max = PLACES,
+                                         .client_connections_max = share,
+                                         .body_max_bytes = 1u << 20,
+                                         .request_timeout_ms = 60000,
+                                         .handshake_timeout_ms = 60000,
+                                         .idle_timeout_ms = 60000};
+    struct raw_client silent[PLACES];
+    struct error err = {0};
+    struct http_server *small = http_start(&options, &err);
+    long begin = now_ms();
+
+    assert_non_null(small);
+    for (unsigned i = 0; i < PLACES; i++) {
+        silent[i] = raw_connect_from(host, http_port(small));
+        raw_try_send(&silent[i], "\x16\x03\x01", i % 2 * 3); /* or with a beginning */
+    }
+    assert_int_equal(tls_call((struct tls_wish){.port = http_port(small)}, HELLO), 200);
+    assert_true(now_ms() - begin < CUT_AFTER_MS);
+    for (unsigned i = 0; i < PLACES; i++)
+        raw_close(&silent[i]);
+    http_stop(small);
+}
+
+static void test_http__silent_clients_leave_the_places_of_other_addresses(void **state)
+{
+    (void)state;
+    ask_beside_silent_clients(PLACES / 2, 2);
+}
+
+static void test_http__the_oldest_silent_client_yields_to_another_of_its_address(void **state)
+{
+    (void)state;
+    ask_beside_silent_clients(PLACES / 2, 1);
+}
+
+static void test_http__the_oldest_silent_client_yields_when_all_places_are_taken(void **state)
+{
+    (void)state;
+    ask_beside_silent_clients(0, 2);
+}
+
 static void test_http__cuts_a_tls_handshake_that_drips_longer_than_the_limit(void **state)
 {
     AUTO(stop_encrypted) struct encrypted server = start_encrypted(0);
@@ -397,6 +453,9 @@ static void test_http__counts_a_tls_handshake_as_no_request(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_http__silent_clients_leave_the_places_of_other_addresses),
+        cmocka_unit_test(test_http__the_oldest_silent_client_yields_to_another_of_its_address),
+        cmocka_unit_test(test_http__the_oldest_silent_client_yields_when_all_places_are_taken),
         cmocka_unit_test(test_http__cuts_a_request_that_drips_longer_than_the_limit),
         cmocka_unit_test(test_http__cuts_a_second_request_that_drips_on_a_kept_connection),
         cmocka_unit_test(test_http__leaves_idle_connections_alone),

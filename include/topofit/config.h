@@ -106,6 +106,13 @@ void config_clear(struct config *config);
 int config_read(struct config *config, const char *yaml, size_t length, struct error *err);
 
 /*
+ * Names of files that were read are relative to the file that says them: make them whole.
+ *
+ * path  of that file, which is there
+ */
+void config_files_beside(struct config *config, const char *path);
+
+/*
  * Set one key by its full name ("extender.listen") from a flag. Of a list, its only item.
  *
  * errors  ERR_NOT_FOUND for a key that does not exist, ERR_INVALID for a value.

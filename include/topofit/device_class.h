@@ -160,6 +160,9 @@ bool class_numbers_allow(const struct class_numbers *list, uint64_t number);
 /* The class of that name, or NULL. Borrowed. */
 const struct device_class *class_find(const struct class_table *classes, const char *name);
 
+/* The name nearest to one that no class has, within `limit` edits; NULL: none is. Borrowed. */
+const char *class_nearest(const struct class_table *classes, const char *name, unsigned limit);
+
 /* The resource of that name, or NULL when it is none of any class. Borrowed. */
 const struct class_resource *class_find_resource(const struct class_table *classes,
                                                  const char *name);

@@ -3,7 +3,6 @@
 #ifndef TOPOFIT_POD_MIX_FILE_H
 #define TOPOFIT_POD_MIX_FILE_H
 
-#include "topofit/cluster.h"
 #include "topofit/device_class.h"
 #include "topofit/error.h"
 #include "topofit/pod_mix.h"
@@ -17,10 +16,6 @@
  * source  docs/reference/simulate.md#jobs
  */
 int pod_mix_file_read(const char *path, const struct class_table *classes, struct pod_mix **out,
-                      struct error *err);
-
-/* Give it to a cluster, as packing.workloadFile says; "" = leave it to learn. */
-int pod_mix_file_give(const char *path, const struct class_table *classes, struct cluster *cluster,
                       struct error *err);
 
 #endif

@@ -134,6 +134,8 @@ int command_load_config(struct config *config, const char *path, struct error *e
         return error_pass(err); /* names the file already */
     if (config_read(config, buf_text(&text), text.length, err) < 0)
         return error_wrap(err, "%s", path);
+    if (strcmp(path, "-") != 0)
+        config_files_beside(config, path);
     return 0;
 }
 

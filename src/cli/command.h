@@ -54,7 +54,10 @@ int command_take_once(const struct command *command, const char *name, const cha
 /* Print an error to stderr. return the exit code for it. */
 int command_fail(const struct error *err);
 
-/* Read a configuration file over what is there. errors: name the file, and line and column. */
+/*
+ * Read a configuration file over what is there; the files it names are relative to it, or to the
+ * working directory when it is stdin. errors: name the file, and line and column.
+ */
 int command_load_config(struct config *config, const char *path, struct error *err);
 
 /*

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topofit check-config - read a configuration and say what it amounts to. */
 #include "command.h"
-#include "topofit/class_files.h"
 #include "topofit/config.h"
+#include "topofit/config_files.h"
 #include "topofit/mem.h"
 
 #include <getopt.h>
 #include <stdio.h>
 
 static const char help[] =
-    "Check a configuration file, and the class files it names, and print what is in effect.\n"
+    "Check a configuration file, and the files it names, and print what is in effect.\n"
     "\n"
     "usage: topofit check-config [FILE] [OPTION...]\n"
     "\n"
     "  FILE         configuration (YAML); - reads stdin; without one the defaults are shown\n"
     "  -q, --quiet  print nothing when the file is good\n"
+    "  --no-files   leave out the files it names: it is for another machine\n"
     "  --list-keys  print the name of every key, one a line\n"
     "  -h, --help   this text\n"
     "\n"
@@ -31,17 +32,16 @@ static int list_keys(void)
     return EXIT_YES;
 }
 
-static int check(const char *path, bool quiet)
+static int check(const char *path, bool quiet, bool only_keys)
 {
     AUTO(buf_clear) struct buf out = buf_with_max(CONFIG_BYTES_MAX);
     AUTO(config_clear) struct config config;
-    AUTO(class_table_clear) struct class_table classes = {0};
     struct error err = {0};
 
     config_defaults(&config);
     if (path != NULL && command_load_config(&config, path, &err) < 0)
         return command_fail(&err);
-    if (config_check(&config, &err) < 0 || class_files_read(&config, &classes, &err) < 0)
+    if (config_check(&config, &err) < 0 || (!only_keys && config_files_check(&config, &err) < 0))
         return command_fail(&err);
     config_write_yaml(&config, &out);
     if (!quiet)
@@ -51,12 +51,13 @@ static int check(const char *path, bool quiet)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    enum { LIST_KEYS = 256 };
+    enum { LIST_KEYS = 256, NO_FILES };
     static const struct option options[] = {{"list-keys", no_argument, NULL, LIST_KEYS},
+                                            {"no-files", no_argument, NULL, NO_FILES},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
-    bool quiet = false;
+    bool quiet = false, only_keys = false;
     int option;
 
     opterr = 0;
@@ -64,6 +65,9 @@ static int run(const struct command *command, int argc, char **argv)
         switch (option) {
         case 'q':
             quiet = true;
+            break;
+        case NO_FILES:
+            only_keys = true;
             break;
         case LIST_KEYS:
             return list_keys();
@@ -75,7 +79,7 @@ static int run(const struct command *command, int argc, char **argv)
     }
     if (argc - optind > 1)
         return command_complain(command, "one file at a time");
-    return check(optind < argc ? argv[optind] : NULL, quiet);
+    return check(optind < argc ? argv[optind] : NULL, quiet, only_keys);
 }
 
 const struct command command_check_config = {.name = "check-config",

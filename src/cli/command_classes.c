@@ -6,7 +6,6 @@
 #include "topofit/class_keys.h"
 #include "topofit/mem.h"
 #include "topofit/table.h"
-#include "topofit/text.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -164,11 +163,8 @@ static void write_markdown(const struct class_table *classes, struct buf *out)
 /* A name that no class has, with the nearest that one has. */
 static int refuse_name(const struct class_table *classes, const char *name, struct error *err)
 {
-    const char *names[CLASSES_MAX + 1] = {NULL}, *nearest;
+    const char *nearest = class_nearest(classes, name, SUGGESTION_DISTANCE);
 
-    for (size_t i = 0; i < classes->count; i++)
-        names[i] = classes->items[i].name;
-    nearest = text_nearest(name, names, SUGGESTION_DISTANCE);
     if (nearest != NULL)
         return error_set(err, ERR_INVALID, "there is no class %.60s; did you mean %s?", name,
                          nearest);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* configured - an extender without a daemon, set up as a configuration file and --policy say. */
 #include "command.h"
-#include "topofit/class_files.h"
+#include "topofit/config_files.h"
 #include "topofit/mem.h"
-#include "topofit/pod_mix_file.h"
 #include "topofit/text.h"
 
 #include <string.h>
@@ -40,16 +39,17 @@ int command_configure(struct extender *extender, struct class_table *classes, co
                       const char *policy, struct error *err)
 {
     AUTO(config_clear) struct config config;
+    struct config_files files;
 
     config_defaults(&config);
     if (path != NULL && command_load_config(&config, path, err) < 0)
         return error_pass(err);
-    if (class_files_read(&config, classes, err) < 0)
+    if (config_files_read(&config, &files, err) < 0)
         return error_pass(err);
+    *classes = files.classes;
+    if (files.mix != NULL)
+        cluster_set_pod_mix(extender->cluster, files.mix);
     extender->classes = classes;
     extender->options.policy = config_policy(&config);
-    if (apply_policy(policy, &extender->options.policy, err) < 0)
-        return error_pass(err);
-    return pod_mix_file_give(config.packing_workload_file, extender->classes, extender->cluster,
-                             err);
+    return apply_policy(policy, &extender->options.policy, err);
 }

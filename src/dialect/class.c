@@ -294,14 +294,13 @@ static struct device_class *class_named(struct class_table *classes, const char 
 static int suggest_name(const struct class_table *classes, size_t known,
                         const struct yaml_value *name, struct error *err)
 {
-    const char *names[CLASSES_MAX + 1] = {NULL}, *nearest;
+    const struct class_table before = {.items = classes->items, .count = known};
+    const char *nearest;
     char missing[sizeof err->text];
 
     if (classes->count == known || name == NULL)
         return error_pass(err);
-    for (size_t i = 0; i < known; i++)
-        names[i] = classes->items[i].name;
-    nearest = text_nearest(name->text, names, SUGGESTION_DISTANCE);
+    nearest = class_nearest(&before, name->text, SUGGESTION_DISTANCE);
     if (nearest == NULL)
         return error_pass(err);
     memcpy(missing, err->text, sizeof missing);

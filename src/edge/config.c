@@ -152,9 +152,10 @@ static int set_value(struct config *config, const struct key *key, const char *v
 
     switch (key->type) {
     case KEY_TEXT:
+    case KEY_FILE:
         set_text(value, field);
         return 0;
-    case KEY_TEXTS:
+    case KEY_FILES:
         set_texts(value, field);
         return 0;
     case KEY_ADDRESS:
@@ -195,9 +196,10 @@ void config_defaults(struct config *out)
 void config_clear(struct config *config)
 {
     for (size_t i = 0; i < config_key_count; i++) {
-        if (config_keys[i].type == KEY_TEXT || config_keys[i].type == KEY_ADDRESS)
+        if (config_keys[i].type == KEY_TEXT || config_keys[i].type == KEY_FILE ||
+            config_keys[i].type == KEY_ADDRESS)
             mem_free_pointer(field_of(config, &config_keys[i]));
-        if (config_keys[i].type == KEY_TEXTS)
+        if (config_keys[i].type == KEY_FILES)
             clear_texts(field_of(config, &config_keys[i]));
     }
 }
@@ -221,7 +223,8 @@ static size_t field_size(const struct key *key)
 {
     switch (key->type) {
     case KEY_TEXT:
-    case KEY_TEXTS:
+    case KEY_FILE:
+    case KEY_FILES:
     case KEY_ADDRESS:
         return 0;
     case KEY_NUMBER:
@@ -248,7 +251,7 @@ static bool texts_differ(const struct config_texts *a, const struct config_texts
 
 static bool key_differs(const struct config *a, const struct config *b, const struct key *key)
 {
-    if (key->type == KEY_TEXTS)
+    if (key->type == KEY_FILES)
         return texts_differ(field_of(a, key), field_of(b, key));
     if (field_size(key) == 0)
         return strcmp(*(char **)field_of(a, key), *(char **)field_of(b, key)) != 0;
@@ -325,7 +328,7 @@ static int read_key(struct config *config, const char *group, const struct yaml_
 
     if (key == NULL)
         return refuse_key(name, member, err);
-    if (key->type == KEY_TEXTS) {
+    if (key->type == KEY_FILES) {
         if (read_texts(key, member->value, field_of(config, key), err) < 0)
             return error_pass(err);
         config->sources[key - config_keys] = "file";
@@ -409,6 +412,39 @@ int config_read(struct config *config, const char *yaml, size_t length, struct e
             return error_pass(err);
     }
     return 0;
+}
+
+/* --- names of files -------------------------------------------------------------------------- */
+
+static void put_beside(const char *folder, char **path)
+{
+    char *whole;
+
+    if ((*path)[0] == '\0' || (*path)[0] == '/')
+        return;
+    whole = xasprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, *path);
+    free(*path);
+    *path = whole;
+}
+
+void config_files_beside(struct config *config, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    AUTO_FREE char *said =
+        slash == NULL ? xstrdup(".") : xasprintf("%.*s/", (int)(slash - path), path);
+    AUTO_FREE char *folder = realpath(said, NULL);
+
+    for (size_t i = 0; i < config_key_count && folder != NULL; i++) {
+        void *field = field_of(config, &config_keys[i]);
+
+        if (strcmp(config->sources[i], "file") != 0)
+            continue;
+        if (config_keys[i].type == KEY_FILE)
+            put_beside(folder, field);
+        for (size_t k = 0;
+             config_keys[i].type == KEY_FILES && k < ((struct config_texts *)field)->count; k++)
+            put_beside(folder, &((struct config_texts *)field)->items[k]);
+    }
 }
 
 /* --- values that must fit together ----------------------------------------------------------- */
@@ -553,10 +589,11 @@ static void write_value(const struct config *config, const struct key *key, stru
 
     switch (key->type) {
     case KEY_TEXT:
+    case KEY_FILE:
     case KEY_ADDRESS:
         buf_add_json_string(out, *(char *const *)field);
         return;
-    case KEY_TEXTS:
+    case KEY_FILES:
         write_texts(field, out);
         return;
     case KEY_NUMBER:

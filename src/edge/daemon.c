@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* daemon - everything that `topofit serve` runs, started and stopped in order. */
-#include "topofit/pod_mix_file.h"
 #include "topofit/waste.h"
 #include "topofit/daemon.h"
 
@@ -9,12 +8,11 @@
 #include "daemon_metrics.h"
 #include "daemon_observer.h"
 #include "daemon_tls.h"
-#include "topofit/class_files.h"
+#include "topofit/config_files.h"
 #include "topofit/admission_json.h"
 #include "topofit/file.h"
 #include "topofit/mem.h"
 #include "topofit/secret.h"
-#include "topofit/text.h"
 #include "topofit/views.h"
 
 #include <stdlib.h>
@@ -37,7 +35,6 @@
 #define WEBHOOK_CONNECTIONS_MAX 256        /* of the API servers, which keep what they need */
 #define WEBHOOK_CLIENT_CONNECTIONS_MAX 192 /* the rest is for the other addresses */
 #define WEBHOOK_BODIES_MAX_BYTES ((size_t)4 * ADMISSION_BYTES_MAX)
-#define CLASS_NAME_MAX 128
 #define HANDSHAKE_TIMEOUT_MS 3000 /* some round trips */
 #define OTHER_FILES 64            /* log, files, the API server */
 #define IDLE_TIMEOUT_MS 120000
@@ -206,26 +203,6 @@ static struct extender_options extender_options(const struct config *config, boo
     };
 }
 
-/* The guard's classes are a list of names, and a name that is none would guard nothing. */
-static int check_guarded(const struct daemon *daemon, struct error *err)
-{
-    const char *at = daemon->config->webhook_guarded_classes;
-    char name[CLASS_NAME_MAX];
-
-    while (text_next_item(&at, name, sizeof name)) {
-        const struct device_class *class = class_find(&daemon->classes, name);
-
-        if (class == NULL)
-            return error_set(err, ERR_INVALID, "webhook.guardVisibleDevices: there is no class %s",
-                             name);
-        if (class->visible_variable == NULL)
-            return error_set(err, ERR_INVALID,
-                             "webhook.guardVisibleDevices: class %s has no webhook.visibleVariable",
-                             name);
-    }
-    return 0;
-}
-
 static void build(struct daemon *daemon, bool embedded)
 {
     secret_fill(&daemon->key, sizeof daemon->key);
@@ -251,25 +228,20 @@ static void build(struct daemon *daemon, bool embedded)
 struct daemon *daemon_start(struct config *config, const char *cluster_file, struct log *log,
                             struct error *err)
 {
+    struct config_files files;
     struct daemon *daemon;
     int result;
 
-    if (config_check(config, err) < 0)
+    if (config_check(config, err) < 0 || config_files_read(config, &files, err) < 0)
         return NULL;
     daemon = xcalloc(1, sizeof *daemon);
     daemon->config = config;
     daemon->log = log;
-    if (class_files_read(config, &daemon->classes, err) < 0) {
-        free(daemon);
-        return NULL;
-    }
+    daemon->classes = files.classes;
     build(daemon, cluster_file != NULL);
-    result = check_guarded(daemon, err);
-    if (result == 0)
-        result = daemon_open_tls(daemon, err);
-    if (result == 0)
-        result = pod_mix_file_give(daemon->config->packing_workload_file, &daemon->classes,
-                                   daemon->cluster, err);
+    if (files.mix != NULL)
+        cluster_set_pod_mix(daemon->cluster, files.mix);
+    result = daemon_open_tls(daemon, err);
     if (result == 0)
         result = cluster_file != NULL ? read_dump(daemon, cluster_file, err)
                                       : daemon_start_kube(daemon, err);

@@ -85,16 +85,3 @@ int pod_mix_file_read(const char *path, const struct class_table *classes, struc
     *out = mix;
     return 0;
 }
-
-int pod_mix_file_give(const char *path, const struct class_table *classes, struct cluster *cluster,
-                      struct error *err)
-{
-    struct pod_mix *mix;
-
-    if (path[0] == '\0')
-        return 0;
-    if (pod_mix_file_read(path, classes, &mix, err) < 0)
-        return error_wrap(err, "packing.workloadFile");
-    cluster_set_pod_mix(cluster, mix);
-    return 0;
-}

@@ -4,6 +4,7 @@
 
 #include "topofit/class_keys.h"
 #include "topofit/mem.h"
+#include "topofit/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,19 @@ const struct class_resource *class_find_resource(const struct class_table *class
             high = middle;
     }
     return NULL;
+}
+
+const char *class_nearest(const struct class_table *classes, const char *name, unsigned limit)
+{
+    const char *nearest = NULL;
+
+    for (size_t i = 0; i < classes->count; i++) {
+        const char *const names[] = {nearest != NULL ? nearest : classes->items[i].name,
+                                     classes->items[i].name, NULL};
+
+        nearest = text_nearest(name, names, limit);
+    }
+    return nearest;
 }
 
 static int compare_resources(const void *a, const void *b)

@@ -213,7 +213,7 @@ for item in yaml.safe_load_all(sys.stdin):
     if item["kind"] == "ConfigMap" and not item["metadata"]["name"].endswith("-scheduler"):
         print(item["data"]["config.yaml"])' <"$scratch/config.yaml" >"$scratch/daemon.yaml"
     grep -qF -- "$2" "$scratch/daemon.yaml" || return 1
-    [ -z "${TOPOFIT:-}" ] || "$TOPOFIT" check-config --quiet "$scratch/daemon.yaml"
+    [ -z "${TOPOFIT:-}" ] || "$TOPOFIT" check-config --no-files --quiet "$scratch/daemon.yaml"
 }
 check "topofit's configuration has a Lease" check_daemon_config "" "name: fit-topofit"
 check "topofit's configuration, with a Lease elsewhere" check_daemon_config \

@@ -197,6 +197,51 @@ static void test_cli_run__check_config_prints_what_it_accepts_again(void **state
     assert_string_equal(quiet.out, "");
 }
 
+/* Whatever ends the start ends the check. */
+static void test_cli_run__check_config_refuses_what_serve_would_refuse(void **state)
+{
+    static const struct {
+        const char *yaml, *complaint;
+    } cases[] = {
+        {"packing: {workloadFile: /nowhere/jobs.csv}", "packing.workloadFile: /nowhere/jobs.csv"},
+        {"packing: {workloadFile: /dev/null}", "packing.workloadFile: /dev/null"},
+        {"extender: {tlsCertFile: /nowhere/a, tlsKeyFile: /nowhere/b}",
+         "extender.tlsCertFile: /nowhere/a"},
+        {"admin: {tlsCertFile: /nowhere/a, tlsKeyFile: /nowhere/b}",
+         "admin.tlsCertFile: /nowhere/a"},
+        {"kube: {kubeconfig: /nowhere/k}", "kube.kubeconfig: "},
+        {"webhook: {guardVisibleDevices: 'nvidia,nvidea'}",
+         "webhook.guardVisibleDevices: there is no class nvidea; did you mean nvidia?"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(scratch_file_remove) char *path = scratch_file(cases[i].yaml);
+        AUTO_FREE char *words = xasprintf("check-config %s", path);
+        AUTO_FREE char *keys = xasprintf("check-config -q --no-files %s", path);
+        AUTO(run_clear) struct run ran = command_run(words);
+        AUTO(run_clear) struct run alone = command_run(keys);
+
+        assert_int_equal(ran.code, EXIT_BAD_INPUT);
+        assert_contains(ran.err, cases[i].complaint);
+        assert_string_equal(ran.out, "");
+        assert_int_equal(alone.code, EXIT_YES);
+    }
+}
+
+static void test_cli_run__files_are_relative_to_the_configuration_that_names_them(void **state)
+{
+    AUTO(scratch_file_remove) char *jobs = scratch_file("name,arrival_s,gpus\na,0,1\n");
+    AUTO_FREE char *yaml = xasprintf("packing: {workloadFile: %s}\n", strrchr(jobs, '/') + 1);
+    AUTO(scratch_file_remove) char *path = scratch_file(yaml);
+    AUTO_FREE char *words = xasprintf("check-config %s", path);
+    AUTO(run_clear) struct run ran = command_run(words);
+
+    (void)state;
+    assert_string_equal(ran.err, "");
+    assert_contains(ran.out, jobs);
+}
+
 static void test_cli_run__check_config_names_file_line_and_key(void **state)
 {
     AUTO(scratch_file_remove) char *path = scratch_file("extender:\n  lisen: x\n");
@@ -424,6 +469,8 @@ int main(void)
         cmocka_unit_test(test_cli_run__a_class_file_that_misspells_a_class_is_told_which),
         cmocka_unit_test(test_cli_run__a_class_that_is_not_there_is_bad_input),
         cmocka_unit_test(test_cli_run__check_config_prints_what_it_accepts_again),
+        cmocka_unit_test(test_cli_run__check_config_refuses_what_serve_would_refuse),
+        cmocka_unit_test(test_cli_run__files_are_relative_to_the_configuration_that_names_them),
         cmocka_unit_test(test_cli_run__check_config_names_file_line_and_key),
         cmocka_unit_test(test_cli_run__a_file_that_is_not_there_is_named_once),
         cmocka_unit_test(test_cli_run__reference_lists_names_one_a_line),

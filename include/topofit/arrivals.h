@@ -14,6 +14,7 @@
 #define JOB_STAYS UINT64_MAX         /* a duration: it never leaves */
 #define MACHINE_UNLIMITED UINT64_MAX /* CPU or memory that nobody counts */
 #define MACHINE_GPU_MEMORY_MIB 1000  /* of a GPU of which nothing is told: 1 MiB = 1/1000 */
+#define ARRIVALS_CLASS "nvidia"      /* of what does not say */
 #define MACHINES_MAX 20000           /* source: EXTENDER_NODES_MAX, nodes of one call */
 
 /* How much of each of its GPUs a job wants. */
@@ -26,6 +27,7 @@ struct job {
     uint64_t duration_ms; /* from when it is placed; JOB_STAYS */
     uint64_t cpu_milli, memory_mib;
     unsigned gpus; /* 0 = none */
+    char *class;   /* of device, or "" = ARRIVALS_CLASS */
     enum job_share share;
     uint64_t amount; /* thousandths, MiB or percent of each GPU; unused for SHARE_WHOLE */
     char *products;  /* comma list of words, "" = any */
@@ -56,6 +58,7 @@ struct machine {
     unsigned gpus;
     bool has_gpus; /* the row says how many; else the matrix does */
     uint64_t gpu_memory_mib;
+    char *class;    /* of device, or "" = ARRIVALS_CLASS */
     char *model;    /* "" = not told */
     char *topology; /* path of the matrix, "" = nothing is known of the links */
 };

@@ -29,6 +29,7 @@ struct typical_job {
 struct typical_jobs {
     struct typical_job *items; /* the most frequent first */
     size_t count;
+    const struct device_class *class; /* of all jobs: other devices do not count; NULL: no GPUs */
 };
 
 /*
@@ -40,6 +41,9 @@ struct typical_jobs {
 void typical_jobs_learn(const struct arrivals *arrivals, const struct request *const *requests,
                         struct typical_jobs *out);
 void typical_jobs_clear(struct typical_jobs *typical);
+
+/* Does the device count: could the jobs, by its class, be on it? */
+bool typical_jobs_concern(const struct typical_jobs *typical, const struct device *device);
 
 /* Idle share of one device, in thousandths. Unusable devices have none. */
 double fragments_idle_milli(const struct device *device, const struct device_use *use);

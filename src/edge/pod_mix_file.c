@@ -4,13 +4,13 @@
 
 #include "topofit/arrivals_csv.h"
 #include "topofit/file.h"
+#include "topofit/job_class.h"
 #include "topofit/mem.h"
 #include "topofit/mix_tally.h"
 #include "topofit/secret.h"
 #include "topofit/text.h"
 
 #define FILE_BYTES_MAX (64u << 20)
-#define JOB_CLASS "nvidia"
 
 static struct ask ask_of(const struct job *job, const struct device_class *class)
 {
@@ -44,8 +44,6 @@ static void count_job(struct mix_tally *tally, const struct job *job,
     char word[WORD_BYTES_MAX + 1];
 
     request_init(&request);
-    if (job->gpus == 0)
-        return;
     request_add_container(&request, "main", CONTAINER_APP);
     request_add_ask(&request, &ask);
     while (text_next_item(&products, word, sizeof word))
@@ -53,7 +51,9 @@ static void count_job(struct mix_tally *tally, const struct job *job,
     mix_tally_add(tally, &request, (struct host_amounts){job->cpu_milli, job->memory_mib});
 }
 
-static struct pod_mix *sum_up(const struct arrivals *arrivals, const struct device_class *class)
+/* errors: NULL, and one of job_class(); NULL without one when no job wants a GPU. */
+static struct pod_mix *sum_up(const struct arrivals *arrivals, const struct class_table *classes,
+                              struct error *err)
 {
     struct mix_tally *tally;
     struct hash_key key;
@@ -61,9 +61,14 @@ static struct pod_mix *sum_up(const struct arrivals *arrivals, const struct devi
 
     secret_fill(&key, sizeof key);
     tally = mix_tally_new(&key);
-    for (size_t i = 0; i < arrivals->count; i++)
-        count_job(tally, &arrivals->jobs[i], class);
-    mix = mix_tally_summary(tally);
+    for (size_t i = 0; i < arrivals->count && err->code == ERR_NONE; i++) {
+        const struct job *job = &arrivals->jobs[i];
+        const struct device_class *class = job->gpus > 0 ? job_class(job, classes, err) : NULL;
+
+        if (class != NULL)
+            count_job(tally, job, class);
+    }
+    mix = err->code == ERR_NONE ? mix_tally_summary(tally) : NULL;
     mix_tally_free(tally);
     return mix;
 }
@@ -79,7 +84,9 @@ int pod_mix_file_read(const char *path, const struct class_table *classes, struc
         return error_pass(err);
     if (arrivals_csv_read_jobs(buf_text(&text), text.length, &arrivals, err) < 0)
         return error_wrap(err, "%s", path);
-    mix = sum_up(&arrivals, class_find(classes, JOB_CLASS));
+    mix = sum_up(&arrivals, classes, err);
+    if (err->code != ERR_NONE)
+        return error_wrap(err, "%s", path);
     if (mix == NULL)
         return error_set(err, ERR_INVALID, "%s: no job wants a GPU", path);
     *out = mix;

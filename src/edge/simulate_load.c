@@ -6,6 +6,7 @@
 #include "topofit/embedded.h"
 #include "topofit/extender_json.h"
 #include "topofit/file.h"
+#include "topofit/job_class.h"
 #include "topofit/map.h"
 #include "topofit/matrix.h"
 #include "topofit/mem.h"
@@ -118,6 +119,10 @@ static void write_inventory(const struct machine *machine, const struct named_ma
 
         buf_addf(out, "%s{\"id\":\"GPU-%u\",\"index\":%u,\"memoryMiB\":%" PRIu64 ",\"slots\":%d",
                  i > 0 ? "," : "", index, index, machine->gpu_memory_mib, SLOTS);
+        if (machine->class[0] != '\0') {
+            buf_add_text(out, ",\"class\":");
+            buf_add_json_string(out, machine->class);
+        }
         buf_add_text(out, ",\"product\":");
         buf_add_json_string(out, machine->model);
         buf_add_text(out, "}");
@@ -299,13 +304,39 @@ static int read_nodes(const struct simulate_file *file, const char *workload_nam
     return 0;
 }
 
+/* Its totals are of GPUs that are alike to the jobs: a simulation is of one class. */
+static int check_class(const struct arrivals *arrivals, const struct class_table *classes,
+                       struct error *err)
+{
+    const struct job *first = NULL;
+
+    for (size_t i = 0; i < arrivals->count; i++) {
+        const struct job *job = &arrivals->jobs[i];
+
+        if (job->gpus == 0)
+            continue;
+        if (job_class(job, classes, err) == NULL)
+            return error_pass(err);
+        if (first == NULL)
+            first = job;
+        if (strcmp(job_class_name(job), job_class_name(first)) != 0)
+            return error_set(err, ERR_INVALID,
+                             "line %u: job %.60s asks for class %.60s, and that of line %u for "
+                             "%.60s: simulate one class at a time",
+                             job->line, job->name, job_class_name(job), first->line,
+                             job_class_name(first));
+    }
+    return 0;
+}
+
 int simulate_load(const struct simulate_file *workload, const struct simulate_file *nodes,
                   const struct class_table *classes, struct cluster *cluster,
                   struct simulation *out, struct error *err)
 {
     *out = (struct simulation){.classes = classes};
     if (arrivals_csv_read_jobs(buf_text(workload->text), workload->text->length, &out->arrivals,
-                               err) < 0)
+                               err) < 0 ||
+        check_class(&out->arrivals, classes, err) < 0)
         return error_wrap(err, "%s", workload->name);
     return read_nodes(nodes, workload->name, classes, cluster, out, err);
 }

@@ -60,6 +60,10 @@ void typical_jobs_learn(const struct arrivals *arrivals, const struct request *c
 
     *out = (struct typical_jobs){0};
     for (size_t i = 0; i < arrivals->count; i++) {
+        if (out->class == NULL && requests[i]->ask_count > 0)
+            out->class = requests[i]->asks[0].class;
+    }
+    for (size_t i = 0; i < arrivals->count; i++) {
         const struct job *job = &arrivals->jobs[i];
         AUTO_FREE char *key =
             xasprintf("%" PRIu64 "/%u/%d/%" PRIu64 "/%s", job->cpu_milli, job->gpus,
@@ -84,6 +88,11 @@ void typical_jobs_clear(struct typical_jobs *typical)
 {
     free(typical->items);
     *typical = (struct typical_jobs){0};
+}
+
+bool typical_jobs_concern(const struct typical_jobs *typical, const struct device *device)
+{
+    return typical->class == NULL || device->class == typical->class;
 }
 
 /* --- machines -------------------------------------------------------------------------------- */
@@ -136,7 +145,9 @@ double fragments_of(const struct typical_jobs *typical, const struct node *node,
     double sum = 0;
 
     for (unsigned i = 0; i < node->device_count; i++)
-        idle[i] = fragments_idle_milli(&node->devices[i], &use->devices[i]);
+        idle[i] = typical_jobs_concern(typical, &node->devices[i])
+                      ? fragments_idle_milli(&node->devices[i], &use->devices[i])
+                      : 0;
     for (size_t k = 0; k < typical->count; k++)
         sum += typical->items[k].share * useless_to(&typical->items[k], node, use, cpu_left, idle);
     return sum;

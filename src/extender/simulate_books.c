@@ -21,6 +21,8 @@ static void count(struct books *books, struct sim_machine *machine)
     double idle = 0, usable = 0, fragments;
 
     for (unsigned i = 0; i < node->device_count; i++) {
+        if (!typical_jobs_concern(books->typical, &node->devices[i]))
+            continue;
         idle += fragments_idle_milli(&node->devices[i], &machine->use.devices[i]);
         usable += node->devices[i].healthy && !node->devices[i].cordoned ? DEVICE_MILLI : 0;
     }

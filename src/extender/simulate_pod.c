@@ -3,6 +3,7 @@
 #include "simulate_inside.h"
 
 #include "topofit/dialect.h"
+#include "topofit/job_class.h"
 #include "topofit/kube_json.h"
 #include "topofit/mem.h"
 
@@ -10,10 +11,9 @@
 #include <string.h>
 
 #define POD_BYTES_MAX (1u << 20)
-#define JOB_CLASS "nvidia"
 
-/* The memory that all devices have, or 0. */
-static uint64_t common_memory(const struct simulation *simulation)
+/* The memory that all devices of the class have, or 0. */
+static uint64_t common_memory(const struct simulation *simulation, const struct device_class *class)
 {
     uint64_t memory_mib = 0;
 
@@ -21,6 +21,8 @@ static uint64_t common_memory(const struct simulation *simulation)
         const struct node *node = simulation->machines[m].node;
 
         for (unsigned i = 0; i < node->device_count; i++) {
+            if (node->devices[i].class != class)
+                continue;
             if (memory_mib != 0 && node->devices[i].memory_mib != memory_mib)
                 return 0;
             memory_mib = node->devices[i].memory_mib;
@@ -31,8 +33,19 @@ static uint64_t common_memory(const struct simulation *simulation)
 
 struct pod_writer pod_writer_of(const struct simulation *simulation)
 {
-    return (struct pod_writer){.class = class_find(simulation->classes, JOB_CLASS),
-                               .device_memory_mib = common_memory(simulation)};
+    const struct arrivals *arrivals = &simulation->arrivals;
+    const char *name = ARRIVALS_CLASS;
+    const struct device_class *class;
+
+    for (size_t i = 0; i < arrivals->count; i++) {
+        if (arrivals->jobs[i].gpus > 0) {
+            name = job_class_name(&arrivals->jobs[i]); /* all have the same */
+            break;
+        }
+    }
+    class = class_find(simulation->classes, name);
+    return (struct pod_writer){.class = class,
+                               .device_memory_mib = common_memory(simulation, class)};
 }
 
 static void write_amount(struct buf *out, const char *resource, uint64_t amount, const char *unit)
@@ -44,25 +57,39 @@ static void write_amount(struct buf *out, const char *resource, uint64_t amount,
  * Thousandths are told in MiB, exactly, when all devices have the same memory; else in percent,
  * which pods cannot split further: rounded up.
  */
+static bool tells_mib(const struct pod_writer *writer, const struct job *job)
+{
+    return job->share == SHARE_MIB || (job->share == SHARE_MILLI && writer->device_memory_mib > 0 &&
+                                       writer->class->memory_resource != NULL);
+}
+
+/* The resource that a job's share is told in; NULL: its class has none. */
+static const char *share_resource(const struct pod_writer *writer, const struct job *job)
+{
+    return tells_mib(writer, job) ? writer->class->memory_resource
+                                  : writer->class->percent_resource;
+}
+
 static void write_share(const struct pod_writer *writer, const struct job *job, struct buf *out)
 {
-    uint64_t memory_mib = writer->device_memory_mib;
+    const char *resource = share_resource(writer, job);
+    const char *unit = writer->class->memory_unit_mib == 1 ? "" : "Mi";
 
     switch (job->share) {
     case SHARE_WHOLE:
         return;
     case SHARE_MIB:
-        write_amount(out, writer->class->memory_resource, job->amount, "");
+        write_amount(out, resource, job->amount, unit);
         return;
     case SHARE_PERCENT:
-        write_amount(out, writer->class->percent_resource, job->amount, "");
+        write_amount(out, resource, job->amount, "");
         return;
     case SHARE_MILLI:
-        if (memory_mib > 0)
-            write_amount(out, writer->class->memory_resource,
-                         (job->amount * memory_mib + 999) / 1000, "");
+        if (tells_mib(writer, job))
+            write_amount(out, resource, (job->amount * writer->device_memory_mib + 999) / 1000,
+                         unit);
         else
-            write_amount(out, writer->class->percent_resource, (job->amount + 9) / 10, "");
+            write_amount(out, resource, (job->amount + 9) / 10, "");
         return;
     }
 }
@@ -114,6 +141,10 @@ int read_job_pod(const struct pod_writer *writer, const struct class_table *clas
     AUTO(kube_object_clear) struct kube_object object;
     struct pod *pod;
 
+    if (job->gpus > 0 && job->share != SHARE_WHOLE && share_resource(writer, job) == NULL)
+        return error_set(err, ERR_INVALID,
+                         "line %u: job %.60s: class %.60s has no resource for that share of a GPU",
+                         job->line, job->name, writer->class->name);
     write_pod(writer, job, position, &json);
     kube_object_init(&object, KUBE_POD);
     if (json.overflowed)

@@ -15,6 +15,7 @@ struct job *arrivals_add(struct arrivals *arrivals)
     job = &arrivals->jobs[arrivals->count++];
     *job = (struct job){.name = xstrdup(""),
                         .duration_ms = JOB_STAYS,
+                        .class = xstrdup(""),
                         .products = xstrdup(""),
                         .topology = xstrdup(""),
                         .max_tier = xstrdup(""),
@@ -41,6 +42,7 @@ void arrivals_clear(struct arrivals *arrivals)
 {
     for (size_t i = 0; i < arrivals->count; i++) {
         free(arrivals->jobs[i].name);
+        free(arrivals->jobs[i].class);
         free(arrivals->jobs[i].products);
         free(arrivals->jobs[i].topology);
         free(arrivals->jobs[i].max_tier);
@@ -61,6 +63,7 @@ struct machine *machine_list_add(struct machine_list *list)
                                 .cpu_milli = MACHINE_UNLIMITED,
                                 .memory_mib = MACHINE_UNLIMITED,
                                 .gpu_memory_mib = MACHINE_GPU_MEMORY_MIB,
+                                .class = xstrdup(""),
                                 .model = xstrdup(""),
                                 .topology = xstrdup("")};
     return machine;
@@ -70,6 +73,7 @@ void machine_list_clear(struct machine_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         free(list->machines[i].name);
+        free(list->machines[i].class);
         free(list->machines[i].model);
         free(list->machines[i].topology);
     }

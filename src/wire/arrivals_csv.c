@@ -212,6 +212,7 @@ enum job_meaning {
     JOB_DURATION,
     JOB_DELETION,
     JOB_GPUS,
+    JOB_CLASS,
     JOB_MILLI,
     JOB_MIB,
     JOB_PERCENT,
@@ -231,6 +232,7 @@ static const struct field job_fields[] = {
     {"arrival_s", JOB_ARRIVAL},
     {"duration_s", JOB_DURATION},
     {"gpus", JOB_GPUS},
+    {"class", JOB_CLASS},
     {"gpu_milli", JOB_MILLI},
     {"gpu_memory", JOB_MIB},
     {"gpu_percent", JOB_PERCENT},
@@ -333,6 +335,7 @@ static int read_job(const struct row *row, struct job *job, struct error *err)
         read_word(row, JOB_MAX_TIER, tiers, &job->max_tier, err) < 0 ||
         read_word(row, JOB_POLICY, packing_policy_names(), &job->policy, err) < 0)
         return error_pass(err);
+    set_text(&job->class, value_of(row, JOB_CLASS));
     read_products(row, job);
     if (job->name[0] == '\0') {
         free(job->name);
@@ -370,6 +373,7 @@ enum machine_meaning {
     MACHINE_MEMORY,
     MACHINE_GPUS,
     MACHINE_GPU_MEMORY,
+    MACHINE_CLASS,
     MACHINE_MODEL,
     MACHINE_TOPOLOGY,
     MACHINE_MEANINGS
@@ -382,6 +386,7 @@ static const struct field machine_fields[] = {
     {"memory_mib", MACHINE_MEMORY},
     {"gpus", MACHINE_GPUS},
     {"gpu_memory_mib", MACHINE_GPU_MEMORY},
+    {"class", MACHINE_CLASS},
     {"model", MACHINE_MODEL},
     {"topology", MACHINE_TOPOLOGY},
     /* openb */
@@ -402,6 +407,7 @@ static int read_machine(const struct row *row, struct machine *machine, struct e
         read_count(row, MACHINE_GPUS, 0, DEVICE_MAX, &machine->gpus, err) < 0 ||
         read_whole(row, MACHINE_GPU_MEMORY, 1, AMOUNT_MAX, &machine->gpu_memory_mib, err) < 0)
         return error_pass(err);
+    set_text(&machine->class, value_of(row, MACHINE_CLASS));
     set_text(&machine->model, value_of(row, MACHINE_MODEL));
     set_text(&machine->topology, value_of(row, MACHINE_TOPOLOGY));
     if (machine->name[0] == '\0')

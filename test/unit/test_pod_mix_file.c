@@ -50,6 +50,7 @@ static void test_pod_mix_file_read__refuses_what_says_nothing(void **state)
         {"gpus\n", "no rows"},
         {"", "it is empty"},
         {"gpus\n0\n", "no job wants a GPU"},
+        {"gpus,class\n1,nvidea\n", "line 2: there is no class nvidea; did you mean nvidia?"},
     };
 
     (void)state;

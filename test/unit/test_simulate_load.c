@@ -225,9 +225,49 @@ static void test_simulate_run__topofit_honours_what_jobs_demand(void **state)
     assert_int_equal(report.first_never, 0);
 }
 
+/* --- classes --------------------------------------------------------------------------------- */
+
+static void test_simulate_load__jobs_are_of_the_class_that_they_name(void **state)
+{
+    AUTO(loaded_clear) struct loaded loaded = {0};
+    struct error err = {0};
+    struct simulate_report report;
+
+    (void)state;
+    assert_ok(load(&loaded, "gpus,class\n2,ascend-910b2\n", "n.csv",
+                   "name,gpus,class,gpu_memory_mib\nn1,2,ascend-910b2,65536\nn2,6,,1000\n", &err),
+              &err);
+    report = run(&loaded);
+    assert_int_equal(report.placed, 1);
+    /* GPUs of other classes are not in the totals. */
+    assert_true(report.alloc_peak > 0.999);
+}
+
+static void test_simulate_load__classes_that_cannot_be_simulated_are_refused(void **state)
+{
+    static const struct {
+        const char *jobs, *complaint;
+    } cases[] = {
+        {"gpus,class\n1,nvidia\n0,\n1,amd\n", "simulate one class at a time"},
+        {"gpus,class\n1,nvidea\n", "line 2: there is no class nvidea; did you mean nvidia?"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(loaded_clear) struct loaded loaded = {0};
+        struct error err = {0};
+
+        assert_int_equal(load(&loaded, cases[i].jobs, "n.csv", "name,gpus\nn,8\n", &err),
+                         -ERR_INVALID);
+        assert_contains(err.text, cases[i].complaint);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_simulate_load__jobs_are_of_the_class_that_they_name),
+        cmocka_unit_test(test_simulate_load__classes_that_cannot_be_simulated_are_refused),
         cmocka_unit_test(test_simulate_load__a_row_is_as_many_nodes_as_it_says),
         cmocka_unit_test(test_simulate_load__a_matrix_is_looked_for_beside_the_list),
         cmocka_unit_test(test_simulate_load__a_dump_has_its_pods_and_its_cordons),

@@ -254,7 +254,7 @@ static void write_gpu_pod(FILE *out, unsigned node, unsigned gpu, const struct d
             ",\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"worker-%u-%u\","
             "\"namespace\":\"team-%u\",\"uid\":\"%s\",\"annotations\":{",
             node, gpu, node % 40, uid);
-    spellings[records].write_record(out, node, gpu);
+    spellings[size->records].write_record(out, node, gpu, memory_mib(size, node));
     fprintf(out,
             "}},\"spec\":{\"nodeName\":\"%s\",\"containers\":[{\"name\":\"main\",\"resources\":{"
             "\"limits\":{\"cpu\":\"8\",\"memory\":\"64Gi\",\"nvidia.com/gpu\":\"1\"},"

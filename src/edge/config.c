@@ -145,6 +145,11 @@ static void set_texts(const char *value, struct config_texts *texts)
         add_text(value, texts);
 }
 
+static bool is_list(enum key_type type)
+{
+    return type == KEY_TEXTS || type == KEY_FILES;
+}
+
 static int set_value(struct config *config, const struct key *key, const char *value,
                      struct error *err)
 {
@@ -155,6 +160,7 @@ static int set_value(struct config *config, const struct key *key, const char *v
     case KEY_FILE:
         set_text(value, field);
         return 0;
+    case KEY_TEXTS:
     case KEY_FILES:
         set_texts(value, field);
         return 0;
@@ -199,7 +205,7 @@ void config_clear(struct config *config)
         if (config_keys[i].type == KEY_TEXT || config_keys[i].type == KEY_FILE ||
             config_keys[i].type == KEY_ADDRESS)
             mem_free_pointer(field_of(config, &config_keys[i]));
-        if (config_keys[i].type == KEY_FILES)
+        if (is_list(config_keys[i].type))
             clear_texts(field_of(config, &config_keys[i]));
     }
 }
@@ -224,6 +230,7 @@ static size_t field_size(const struct key *key)
     switch (key->type) {
     case KEY_TEXT:
     case KEY_FILE:
+    case KEY_TEXTS:
     case KEY_FILES:
     case KEY_ADDRESS:
         return 0;
@@ -251,7 +258,7 @@ static bool texts_differ(const struct config_texts *a, const struct config_texts
 
 static bool key_differs(const struct config *a, const struct config *b, const struct key *key)
 {
-    if (key->type == KEY_FILES)
+    if (is_list(key->type))
         return texts_differ(field_of(a, key), field_of(b, key));
     if (field_size(key) == 0)
         return strcmp(*(char **)field_of(a, key), *(char **)field_of(b, key)) != 0;
@@ -328,7 +335,7 @@ static int read_key(struct config *config, const char *group, const struct yaml_
 
     if (key == NULL)
         return refuse_key(name, member, err);
-    if (key->type == KEY_FILES) {
+    if (is_list(key->type)) {
         if (read_texts(key, member->value, field_of(config, key), err) < 0)
             return error_pass(err);
         config->sources[key - config_keys] = "file";
@@ -593,6 +600,7 @@ static void write_value(const struct config *config, const struct key *key, stru
     case KEY_ADDRESS:
         buf_add_json_string(out, *(char *const *)field);
         return;
+    case KEY_TEXTS:
     case KEY_FILES:
         write_texts(field, out);
         return;

@@ -10,6 +10,7 @@
 
 enum key_type {
     KEY_TEXT,
+    KEY_TEXTS,   /* a list of texts */
     KEY_FILE,    /* a text: a path, relative to the file that says it */
     KEY_FILES,   /* a list of them */
     KEY_ADDRESS, /* a text: see listen_address.h */

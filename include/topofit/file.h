@@ -12,13 +12,16 @@
 
 /*
  * Append a file to a buffer, at most up to the buffer's maximum. "-" is not special. A pipe is read
- * to its end, but not waited for: one without a writer is empty, one that gives nothing for a
- * second is ERR_TIMEOUT.
+ * to its end, but not waited for: one that nobody has opened for writing yet is ERR_TIMEOUT, and so
+ * is one that gives nothing for a second.
  *
  * errors  ERR_NOT_FOUND, ERR_DENIED, ERR_IO, ERR_INVALID for a folder, ERR_LIMIT when it is longer;
  * all name the file. After an error the buffer may hold a part.
  */
 int file_read(const char *path, struct buf *out, struct error *err);
+
+/* The same for whoever keeps nobody waiting: a pipe is waited for, until it comes to its end. */
+int file_read_whole(const char *path, struct buf *out, struct error *err);
 
 /* What tells that a file is another one, or was written to. All zero: it cannot be looked at. */
 struct file_stamp {

@@ -112,13 +112,16 @@ int command_fail(const struct error *err)
     return err->code == ERR_TIMEOUT || err->code == ERR_IO ? EXIT_UNREACHABLE : EXIT_BAD_INPUT;
 }
 
-int command_read(const char *path, struct buf *out, struct error *err)
+typedef int (*file_reader)(const char *path, struct buf *out, struct error *err);
+
+/* A file, or stdin for "-". */
+static int read_with(file_reader read, const char *path, struct buf *out, struct error *err)
 {
     char chunk[16384];
     size_t got;
 
     if (strcmp(path, "-") != 0)
-        return file_read(path, out, err);
+        return read(path, out, err);
     while ((got = fread(chunk, 1, sizeof chunk, stdin)) > 0)
         buf_add(out, chunk, got);
     if (out->overflowed)
@@ -126,17 +129,32 @@ int command_read(const char *path, struct buf *out, struct error *err)
     return 0;
 }
 
-int command_load_config(struct config *config, const char *path, struct error *err)
+int command_read(const char *path, struct buf *out, struct error *err)
+{
+    return read_with(file_read_whole, path, out, err);
+}
+
+static int load_config(struct config *config, const char *path, file_reader read, struct error *err)
 {
     AUTO(buf_clear) struct buf text = buf_with_max(CONFIG_BYTES_MAX);
 
-    if (command_read(path, &text, err) < 0)
+    if (read_with(read, path, &text, err) < 0)
         return error_pass(err); /* names the file already */
     if (config_read(config, buf_text(&text), text.length, err) < 0)
         return error_wrap(err, "%s", path);
     if (strcmp(path, "-") != 0)
         config_files_beside(config, path);
     return 0;
+}
+
+int command_load_config(struct config *config, const char *path, struct error *err)
+{
+    return load_config(config, path, file_read_whole, err);
+}
+
+int command_load_config_at_once(struct config *config, const char *path, struct error *err)
+{
+    return load_config(config, path, file_read, err);
 }
 
 static int help(void)

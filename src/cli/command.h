@@ -60,6 +60,9 @@ int command_fail(const struct error *err);
  */
 int command_load_config(struct config *config, const char *path, struct error *err);
 
+/* The same, without waiting for a pipe. */
+int command_load_config_at_once(struct config *config, const char *path, struct error *err);
+
 /*
  * Set an extender up for decisions without a daemon: its classes, its policy, and its cluster's mix
  * of pods where packing.workloadFile gives one.

@@ -9,10 +9,13 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define PIPE_WAIT_MS 1000 /* somebody may wait for us meanwhile */
+#define FOR_EVER (-1)
 
 static void close_fd(int *fd)
 {
@@ -25,15 +28,41 @@ static int fail(const char *path, int number, struct error *err)
     return error_set(err, error_code_of(number), "%s: %s", path, strerror(number));
 }
 
-/* A pipe may have nothing to read yet. return false when nothing comes for too long. */
-static bool wait_for_bytes(int fd)
+/* Something to read, or the end. return false when neither comes for so long. */
+static bool wait_for_bytes(int fd, int wait_ms)
 {
     struct pollfd asked = {.fd = fd, .events = POLLIN};
+    int result;
 
-    return poll(&asked, 1, PIPE_WAIT_MS) > 0;
+    do {
+        result = poll(&asked, 1, wait_ms);
+    } while (result < 0 && errno == EINTR);
+    return result > 0;
 }
 
-static int read_all(int fd, const char *path, struct buf *out, struct error *err)
+/* A pipe with a name: the others have had a writer from the start. */
+static bool is_fifo(int fd)
+{
+    struct statfs system;
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) && fstatfs(fd, &system) == 0 &&
+           system.f_type != PIPEFS_MAGIC;
+}
+
+/* Nothing is read where nobody has opened it for writing yet; the end looks the same to read(). */
+static int meet_writer(int fd, const char *path, int wait_ms, struct error *err)
+{
+    char none;
+
+    if (!is_fifo(fd) || wait_for_bytes(fd, 0) || read(fd, &none, 0) < 0)
+        return 0;
+    if (wait_ms == FOR_EVER)
+        return wait_for_bytes(fd, wait_ms) ? 0 : fail(path, errno, err);
+    return error_set(err, ERR_TIMEOUT, "%s: a pipe that nobody writes to", path);
+}
+
+static int read_all(int fd, const char *path, int wait_ms, struct buf *out, struct error *err)
 {
     char piece[16384];
     ssize_t got;
@@ -42,7 +71,7 @@ static int read_all(int fd, const char *path, struct buf *out, struct error *err
         got = read(fd, piece, sizeof piece);
         if (got > 0)
             buf_add(out, piece, (size_t)got);
-        if (got < 0 && errno == EAGAIN && !wait_for_bytes(fd))
+        if (got < 0 && errno == EAGAIN && !wait_for_bytes(fd, wait_ms))
             return error_set(err, ERR_TIMEOUT, "%s: a pipe that gives nothing", path);
     } while ((got > 0 && !out->overflowed) || (got < 0 && (errno == EINTR || errno == EAGAIN)));
     if (got < 0)
@@ -53,7 +82,7 @@ static int read_all(int fd, const char *path, struct buf *out, struct error *err
 }
 
 /* Opened so that it does not wait: a pipe without a writer would hold up whoever reads for ever. */
-int file_read(const char *path, struct buf *out, struct error *err)
+static int read_path(const char *path, int wait_ms, struct buf *out, struct error *err)
 {
     AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
@@ -62,7 +91,19 @@ int file_read(const char *path, struct buf *out, struct error *err)
         return fail(path, errno, err);
     if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
         return error_set(err, ERR_INVALID, "%s: is a directory", path);
-    return read_all(fd, path, out, err);
+    if (meet_writer(fd, path, wait_ms, err) < 0)
+        return error_pass(err);
+    return read_all(fd, path, wait_ms, out, err);
+}
+
+int file_read(const char *path, struct buf *out, struct error *err)
+{
+    return read_path(path, PIPE_WAIT_MS, out, err);
+}
+
+int file_read_whole(const char *path, struct buf *out, struct error *err)
+{
+    return read_path(path, FOR_EVER, out, err);
 }
 
 struct file_stamp file_stamp_look(const char *path)

@@ -70,7 +70,7 @@ static int read_matrix(const char *path, struct named_matrix *out, struct error 
 {
     AUTO(matrix_clear) struct matrix matrix = {0};
 
-    if (file_read(path, &out->text, err) < 0)
+    if (file_read_whole(path, &out->text, err) < 0)
         return error_pass(err);
     if (matrix_read(buf_text(&out->text), out->text.length, &matrix, err) < 0)
         return error_wrap(err, "%s", path);

@@ -5,6 +5,7 @@
 #include "topofit/mem.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,8 +42,50 @@ static void test_read__does_not_wait_for_somebody_to_open_a_pipe(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(file_read(pipe->path, &text, &err), 0);
+    assert_int_equal(file_read(pipe->path, &text, &err), -ERR_TIMEOUT);
+    assert_contains(err.text, "a pipe that nobody writes to");
     assert_int_equal(text.length, 0);
+}
+
+/* The writer comes late, and then takes its time. */
+static void *write_late(void *argument)
+{
+    const struct pipe *pipe = argument;
+    int writer = open(pipe->path, O_WRONLY | O_CLOEXEC); /* waits for the reader */
+
+    if (writer >= 0 && write(writer, "hello", 5) == 5)
+        close(writer);
+    return NULL;
+}
+
+static void test_read_whole__waits_for_a_pipe_until_its_end(void **state)
+{
+    AUTO(pipe_free) struct pipe *pipe = pipe_new();
+    AUTO(buf_clear) struct buf text = buf_with_max(100);
+    struct error err = {0};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, write_late, pipe), 0);
+    assert_int_equal(file_read_whole(pipe->path, &text, &err), 0);
+    assert_string_equal(buf_text(&text), "hello");
+    pthread_join(thread, NULL);
+}
+
+static void test_read_whole__an_unnamed_pipe_whose_writer_is_gone_is_empty(void **state)
+{
+    AUTO(buf_clear) struct buf text = buf_with_max(100);
+    AUTO_FREE char *path = NULL;
+    struct error err = {0};
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    close(ends[1]);
+    path = xasprintf("/dev/fd/%d", ends[0]);
+    assert_int_equal(file_read_whole(path, &text, &err), 0);
+    assert_int_equal(text.length, 0);
+    close(ends[0]);
 }
 
 static void test_read__does_not_wait_for_ever_for_bytes_of_a_pipe(void **state)
@@ -94,6 +137,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read__does_not_wait_for_somebody_to_open_a_pipe),
+        cmocka_unit_test(test_read_whole__waits_for_a_pipe_until_its_end),
+        cmocka_unit_test(test_read_whole__an_unnamed_pipe_whose_writer_is_gone_is_empty),
         cmocka_unit_test(test_read__does_not_wait_for_ever_for_bytes_of_a_pipe),
         cmocka_unit_test(test_read__takes_what_a_pipe_gives),
         cmocka_unit_test(test_read__names_what_cannot_be_read),

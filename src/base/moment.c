@@ -42,6 +42,14 @@ static bool read_zone(const char *text, int64_t *out)
     return true;
 }
 
+static int days_in(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leaps = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return days[month - 1] + (month == 2 && leaps);
+}
+
 bool moment_read(const char *text, int64_t *out)
 {
     static const char shape[] = "dddd-dd-ddtdd:dd:dd";
@@ -55,8 +63,9 @@ bool moment_read(const char *text, int64_t *out)
     }
     if (sscanf(text, "%4d-%2d-%2d%*c%2d:%2d:%2d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
                &parts.tm_hour, &parts.tm_min, &parts.tm_sec) != 6 ||
-        parts.tm_mon < 1 || parts.tm_mon > 12 || parts.tm_mday < 1 || parts.tm_mday > 31 ||
-        parts.tm_hour > 23 || parts.tm_min > 59 || parts.tm_sec > 60)
+        parts.tm_mon < 1 || parts.tm_mon > 12 || parts.tm_mday < 1 ||
+        parts.tm_mday > days_in(parts.tm_year, parts.tm_mon) || parts.tm_hour > 23 ||
+        parts.tm_min > 59 || parts.tm_sec > 60)
         return false;
     text += sizeof shape - 1;
     if (text[0] == '.') {

@@ -197,56 +197,105 @@ static void add_partition(const struct allocated_device *device, uint32_t *phase
         booked->compute = PARTITION_COMPUTE_BAD;
 }
 
-/* Sum one phase for one device, and raise the grant to it where it is lower. */
-static void raise_to_phase(const struct allocation *allocation, size_t phase, struct grant *grant)
+/* What a phase comes to on one device. */
+struct phase_sum {
+    uint64_t memory_mib;
+    uint16_t cores, slots;
+    uint32_t slices;
+};
+
+static void add_line(const struct allocated_device *device, struct grant *grant,
+                     struct phase_sum *sum)
 {
-    struct grant sum = {0};
-    uint32_t phase_slices = 0;
+    sum->memory_mib += device->memory_mib;
+    sum->cores = add_capped(sum->cores, device->cores);
+    sum->slots = add_capped(sum->slots, device->slots);
+    grant->mode = stronger_mode(grant->mode, device->mode);
+    if (device->service != SERVICE_ANY)
+        grant->service = device->service;
+    if (device->application != APPLICATION_ANY)
+        grant->application = device->application;
+    grant->core_mask |= device->core_mask;
+    if (device->partition.use.slices != 0)
+        add_partition(device, &sum->slices, &grant->partitions);
+}
 
-    for (size_t i = 0; i < allocation->container_count; i++) {
-        const struct allocated_container *container = &allocation->containers[i];
+static void raise(struct grant *grant, const struct phase_sum *sum)
+{
+    if (sum->memory_mib > grant->memory_mib)
+        grant->memory_mib = sum->memory_mib;
+    if (sum->cores > grant->cores)
+        grant->cores = sum->cores;
+    if (sum->slots > grant->slots)
+        grant->slots = sum->slots;
+}
 
-        if (!container_runs_in(container->kind, i, phase))
+/* Grants being summed up; a line of the record is looked up once, and not in each phase. */
+struct summing {
+    const struct allocation *allocation;
+    const uint8_t *places; /* of each line: its grant, or `count` */
+    struct grant *grants;
+    size_t count;
+};
+
+/* Sum one phase up, and raise the grants to it where they are lower. */
+static void raise_to_phase(const struct summing *summing, size_t phase)
+{
+    struct phase_sum sums[DEVICE_MAX];
+    const uint8_t *place = summing->places;
+
+    memset(sums, 0, summing->count * sizeof *sums);
+    for (size_t i = 0; i < summing->allocation->container_count; i++) {
+        const struct allocated_container *container = &summing->allocation->containers[i];
+
+        if (!container_runs_in(container->kind, i, phase)) {
+            place += container->device_count;
             continue;
-        for (size_t k = 0; k < container->device_count; k++) {
-            const struct allocated_device *device = &container->devices[k];
-
-            if (strcmp(device->id, grant->id) != 0)
-                continue;
-            sum.memory_mib += device->memory_mib;
-            sum.cores = add_capped(sum.cores, device->cores);
-            sum.slots = add_capped(sum.slots, device->slots);
-            grant->mode = stronger_mode(grant->mode, device->mode);
-            if (device->service != SERVICE_ANY)
-                grant->service = device->service;
-            if (device->application != APPLICATION_ANY)
-                grant->application = device->application;
-            grant->core_mask |= device->core_mask;
-            if (device->partition.use.slices != 0)
-                add_partition(device, &phase_slices, &grant->partitions);
+        }
+        for (size_t k = 0; k < container->device_count; k++, place++) {
+            if (*place < summing->count)
+                add_line(&container->devices[k], &summing->grants[*place], &sums[*place]);
         }
     }
-    if (sum.memory_mib > grant->memory_mib)
-        grant->memory_mib = sum.memory_mib;
-    if (sum.cores > grant->cores)
-        grant->cores = sum.cores;
-    if (sum.slots > grant->slots)
-        grant->slots = sum.slots;
+    for (size_t g = 0; g < summing->count; g++)
+        raise(&summing->grants[g], &sums[g]);
+}
+
+/* The grant of each line. Free it. */
+static uint8_t *places_of(const struct allocation *allocation, const struct grant *grants,
+                          size_t count)
+{
+    size_t lines = 0;
+    uint8_t *places, *place;
+
+    for (size_t i = 0; i < allocation->container_count; i++)
+        lines += allocation->containers[i].device_count;
+    place = places = xcalloc(lines + 1, sizeof *places);
+    for (size_t i = 0; i < allocation->container_count; i++) {
+        for (size_t k = 0; k < allocation->containers[i].device_count; k++, place++) {
+            while (*place < count &&
+                   strcmp(grants[*place].id, allocation->containers[i].devices[k].id) != 0)
+                ++*place;
+        }
+    }
+    return places;
 }
 
 size_t allocation_grants(const struct allocation *allocation, bool init_done, struct grant *out,
                          size_t max)
 {
     size_t count = list_devices(allocation, out, max);
+    AUTO_FREE uint8_t *places = places_of(allocation, out, count);
+    const struct summing summing = {allocation, places, out, count};
 
-    for (size_t g = 0; g < count; g++) {
-        raise_to_phase(allocation, PHASE_MAIN, &out[g]);
-        for (size_t i = 0; !init_done && i < allocation->container_count; i++) {
-            if (allocation->containers[i].kind == CONTAINER_INIT)
-                raise_to_phase(allocation, i, &out[g]);
-        }
-        out[g].cores = at_least_named(out[g].cores, out[g].core_mask);
+    assert(max <= DEVICE_MAX);
+    raise_to_phase(&summing, PHASE_MAIN);
+    for (size_t i = 0; !init_done && i < allocation->container_count; i++) {
+        if (allocation->containers[i].kind == CONTAINER_INIT)
+            raise_to_phase(&summing, i);
     }
+    for (size_t g = 0; g < count; g++)
+        out[g].cores = at_least_named(out[g].cores, out[g].core_mask);
     return count;
 }
 

@@ -27,7 +27,15 @@
 /* What is left of that to a call. One thread at a time. */
 struct decide_effort {
     unsigned trials_left;
-    bool cut_short; /* a search for the last node ended because there was none left */
+    uint64_t topology_steps; /* of all choices so far, remembered or not */
+    bool cut_short;          /* a search for the last node ended because there was none left */
+};
+
+/* How much of an answer is wanted. */
+enum decide_care {
+    DECIDE_PLAN = 0,
+    DECIDE_VERDICT, /* only whether there is a plan: reason REASON_OK or another */
+    DECIDE_HURRIED, /* the same, with a fraction of the steps of topology: a no is not certain */
 };
 
 /* What the configuration says about deciding. A reload makes a new one; each call has its own. */
@@ -41,6 +49,7 @@ struct decide_policy {
     struct decide_effort *effort;
     /* Of the pod's namespace, and what others use of it. NULL: nothing limits the pod. */
     const struct quota_room *quota;
+    enum decide_care care;
 };
 
 /* The defaults that docs/reference/configuration.md documents. */
@@ -82,7 +91,7 @@ bool decide_spreads_devices(const struct decide_policy *policy, const struct req
  * use      of this node; use->device_count == node->device_count.
  * policy   without effort left in it the asks are only placed in order.
  * memo     of gputopo, or NULL.
- * plan     written only when the node is kept.
+ * plan     written only when the node is kept, and wanted.
  * verdict  always written; reason REASON_OK when the node is kept.
  */
 void decide_node(const struct node *node, const struct node_use *use, const struct request *request,

@@ -49,6 +49,8 @@ struct topology_question {
      */
     const uint16_t *preference;
     bool preference_first; /* one device: preference before damage (spreading of fractions) */
+    bool tier_only;        /* any set within the best tier will do */
+    bool hurried;          /* among more than 16 candidates a fraction of the steps */
 };
 
 /*

@@ -357,11 +357,13 @@ void decide_node(const struct node *node, const struct node_use *use, const stru
     if (is_placed)
         arrange_partitions(&problem, &draft, verdict);
     if (verdict->reason != REASON_OK) {
-        if (!is_placed && request->ask_count > 1)
+        if (!is_placed && request->ask_count > 1 && policy->care == DECIDE_PLAN)
             judge_together(&problem, &draft, verdict);
         verdict->cut_short = effort->cut_short;
         return;
     }
+    if (policy->care != DECIDE_PLAN)
+        return;
     draft.load_per_mille = load_after(&problem, &draft);
     draft.broken = count_broken(&problem, &draft);
     draft.groups_lost = count_lost_groups(&problem, &draft);

@@ -12,10 +12,14 @@
 #define SET_STEPS_MAX (1 << 14)
 #define TIE_STEPS_MAX (1 << 18)
 #define TIE_STEPS_SHARE (1 << 10)
+#define HURRIED_PART 64 /* of all of these where there is hurry */
 static_assert(TIER_STEPS_MAX + SET_STEPS_MAX + TIE_STEPS_MAX <= GPUTOPO_STEPS_MAX, "steps");
 
-static struct gputopo_budget budget(bool is_exact, uint64_t limit, uint64_t share)
+/* part: of the limit there is one of so many parts. */
+static struct gputopo_budget budget(bool is_exact, unsigned part, uint64_t limit, uint64_t share)
 {
+    limit /= part;
+    share /= part;
     if (is_exact)
         limit = share = UINT64_MAX;
     return (struct gputopo_budget){.limit = limit, .left = limit, .share = share};
@@ -30,10 +34,11 @@ static uint32_t steps_of(const struct gputopo_work *work)
 static struct gputopo_work work_for(const struct topology_question *question)
 {
     bool is_exact = mask_count(question->candidates) <= GPUTOPO_EXACT_MAX;
+    unsigned part = question->hurried ? HURRIED_PART : 1;
 
-    return (struct gputopo_work){.tiers = budget(is_exact, TIER_STEPS_MAX, TIER_STEPS_SHARE),
-                                 .sets = budget(is_exact, SET_STEPS_MAX, SET_STEPS_MAX),
-                                 .ties = budget(is_exact, TIE_STEPS_MAX, TIE_STEPS_SHARE)};
+    return (struct gputopo_work){.tiers = budget(is_exact, part, TIER_STEPS_MAX, TIER_STEPS_SHARE),
+                                 .sets = budget(is_exact, part, SET_STEPS_MAX, SET_STEPS_MAX),
+                                 .ties = budget(is_exact, part, TIE_STEPS_MAX, TIE_STEPS_SHARE)};
 }
 
 static void describe(const struct gputopo_field *field, device_mask set,
@@ -58,7 +63,9 @@ static void find(const struct topology_question *question, const struct topology
     device_mask set;
 
     gputopo_field_fill(&field, question, rule->source);
-    if (question->count == 1) {
+    if (question->tier_only) {
+        set = gputopo_search_tier(&field, question->count, &work);
+    } else if (question->count == 1) {
         set = gputopo_single(&field, question, rule, &work);
     } else {
         gputopo_field_sort_twins(&field, question, rule->source);
@@ -204,7 +211,7 @@ static void count_groups(const struct peer_graph *graph, enum topology_source so
     const struct topology_question question = {
         .graph = graph, .candidates = devices, .idle = devices, .count = 1};
     struct gputopo_budget ties =
-        budget(mask_count(devices) <= GPUTOPO_EXACT_MAX, TIE_STEPS_MAX, TIE_STEPS_SHARE);
+        budget(mask_count(devices) <= GPUTOPO_EXACT_MAX, 1, TIE_STEPS_MAX, TIE_STEPS_SHARE);
     struct gputopo_groups groups;
     struct gputopo_field field;
 

@@ -186,6 +186,10 @@ unsigned gputopo_groups_count(const struct gputopo_groups *groups, unsigned kind
 device_mask gputopo_search(const struct gputopo_field *field, unsigned count,
                            struct gputopo_work *work);
 
+/* Any set within the best tier that there is one for: the tier is that of gputopo_search(). */
+device_mask gputopo_search_tier(const struct gputopo_field *field, unsigned count,
+                                struct gputopo_work *work);
+
 /* The best of some sets of equal size, at least 2 devices. */
 device_mask gputopo_best_of(const struct gputopo_field *field, const device_mask *sets,
                             unsigned count, struct gputopo_work *work);

@@ -222,14 +222,22 @@ static unsigned list_bandwidths(const struct search *search, uint16_t *list)
     return count;
 }
 
+/* Narrow `near` to the best tier for which there is a set, which search->chosen is then. */
+static enum tier narrow_tier(struct search *search, unsigned count)
+{
+    unsigned tier = TIER_INTERCONNECT;
+
+    while (!is_possible(search, count, tier, 0))
+        tier++;
+    return tier;
+}
+
 /* Narrow `near` to the best tier and bottleneck for which there is a set; consider that set. */
 static void narrow(struct search *search, unsigned count)
 {
     uint16_t list[DEVICE_MAX * (DEVICE_MAX - 1) / 2 + 1];
-    unsigned tier = TIER_INTERCONNECT, low = 0, high;
+    unsigned tier = narrow_tier(search, count), low = 0, high;
 
-    while (!is_possible(search, count, tier, 0))
-        tier++;
     high = list_bandwidths(search, list);
     /* The lowest bandwidth is possible; find the highest that is. */
     while (high - low > 1) {
@@ -412,6 +420,17 @@ device_mask gputopo_search(const struct gputopo_field *field, unsigned count,
         seed(&search, need);
     descend(&search, start(&search), need);
     return search.best.set;
+}
+
+device_mask gputopo_search_tier(const struct gputopo_field *field, unsigned count,
+                                struct gputopo_work *work)
+{
+    struct search search;
+
+    search.field = field;
+    search.work = work;
+    narrow_tier(&search, count);
+    return search.chosen;
 }
 
 /* --- sets that are given ------------------------------------------------------------------------

@@ -87,7 +87,7 @@ device_mask place_ask(const struct problem *problem, size_t ask, struct plan *pl
     }
     if (verdict->reason == REASON_OK)
         set = problem->policy->quota == NULL ? choose(&placing) : choose_within_quota(&placing);
-    if (!reason_is_curable(verdict->reason))
+    if (!reason_is_curable(verdict->reason) || problem->policy->care != DECIDE_PLAN)
         return set;
     if (placing.rule != NULL)
         place_judge_by_rule(&placing);

@@ -69,6 +69,7 @@ static void choose_in_order(const struct placing *placing, const struct set_plac
         else
             gputopo_choose_among(question, alike, count, &placing->problem->rule,
                                  placing->problem->memo, &choice);
+        placing->problem->effort->topology_steps += choice.steps;
         /* One of unknown links is a set, too: it could be, and is not known to be allowed. */
         if (choice.satisfied || choice.tier < out->tier || (out->set == 0 && choice.set != 0))
             *out = choice;
@@ -95,7 +96,8 @@ device_mask place_by_rule(const struct placing *placing, const struct topology_q
                            choice.set != 0 ? REASON_TOPOLOGY : REASON_SETS, placing->verdict);
         return 0;
     }
-    if (placing->problem->rule.mode != TOPOLOGY_OFF)
+    if (placing->problem->rule.mode != TOPOLOGY_OFF &&
+        placing->problem->policy->care == DECIDE_PLAN)
         place_note_choice(placing->problem, &choice, question->count, placing->plan);
     return choice.set;
 }

@@ -80,6 +80,7 @@ void place_question(struct placing *placing, struct topology_question *out)
         .count = placing->wanted->count,
         .preference = placing->preference,
         .preference_first = spreads,
+        .hurried = problem->policy->care == DECIDE_HURRIED,
     };
     if (problem->is_divided && !spreads)
         out->preference_first = prefer_partitions(placing);

@@ -22,19 +22,30 @@ void place_note_refusal(const struct problem *problem, const struct topology_cho
     verdict->allowed_tier = problem->rule.max_tier;
 }
 
+/* Whether there is a set is all that matters: neither another ask nor a quota asks which. */
+static bool will_any_do(const struct problem *problem)
+{
+    return problem->policy->care != DECIDE_PLAN && problem->request->ask_count == 1 &&
+           problem->policy->quota == NULL && !problem->is_divided;
+}
+
 device_mask place_by_topology(const struct problem *problem,
                               const struct topology_question *question, struct plan *plan,
                               struct verdict *verdict)
 {
+    struct topology_question asked = *question;
     struct topology_choice choice;
 
-    gputopo_choose(question, &problem->rule, problem->memo, &choice);
+    asked.tier_only = will_any_do(problem);
+    gputopo_choose(&asked, &problem->rule, problem->memo, &choice);
+    problem->effort->topology_steps += choice.steps;
     plan->degraded = plan->degraded || choice.degraded;
     if (!choice.satisfied) {
         place_note_refusal(problem, &choice, REASON_TOPOLOGY, verdict);
         return 0;
     }
-    place_note_choice(problem, &choice, question->count, plan);
+    if (problem->policy->care == DECIDE_PLAN)
+        place_note_choice(problem, &choice, question->count, plan);
     return choice.set;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define VISITS_PER_TRIAL 32        /* steps of the search that lead to no trial are cheap */
+#define STEPS_PER_TRIAL 64         /* of topology, that take as long as a trial without any */
 #define SEVERAL_ASKS_COST 8        /* a trial of a pod with several asks is a search by itself */
 #define PRIORITY_SHIFT (1LL << 31) /* source: kube-scheduler, pickOneNodeForPreemption */
 
@@ -106,9 +107,14 @@ static void quota_without(const struct preempt_question *question, const struct 
     }
 }
 
+/*
+ * care       how hard to look for links
+ * out_steps  of topology; NULL: nobody counts them
+ */
 static bool fits_beside(const struct preempt_question *question, device_mask conflicted,
-                        const struct tenant_set *gone)
+                        const struct tenant_set *gone, enum decide_care care, uint64_t *out_steps)
 {
+    struct decide_effort own = {.trials_left = DECIDE_CALL_TRIALS_MAX};
     struct decide_policy policy = *question->policy;
     struct quota_room quota;
     struct verdict verdict;
@@ -119,16 +125,22 @@ static bool fits_beside(const struct preempt_question *question, device_mask con
         quota_without(question, gone, &quota);
         policy.quota = &quota;
     }
+    if (policy.effort == NULL)
+        policy.effort = &own;
+    policy.effort->topology_steps = 0;
+    policy.care = care;
     sum_beside_held(question, gone, &use);
     for (device_mask left = conflicted; left != 0; left &= left - 1)
         use.devices[mask_first(left)].conflicted = true;
     decide_node(question->node, &use, question->request, &policy, question->memo, &plan, &verdict);
+    if (out_steps != NULL)
+        *out_steps = policy.effort->topology_steps;
     return verdict.reason == REASON_OK;
 }
 
 bool preempt_fits_devices(const struct preempt_question *question, const struct tenant_set *gone)
 {
-    return fits_beside(question, conflicted_now(question), gone);
+    return fits_beside(question, conflicted_now(question), gone, DECIDE_VERDICT, NULL);
 }
 
 bool preempt_fits_host(const struct preempt_question *question, const struct tenant_set *gone)
@@ -167,17 +179,27 @@ static uint64_t raised(const struct search *search, size_t tenant)
     return (uint64_t)(search->question->tenants[tenant].priority + PRIORITY_SHIFT);
 }
 
-/* A trial. Those who leave are gone as well. */
+static void spend(struct search *search, uint64_t cost)
+{
+    search->trials -= cost < search->trials ? (unsigned)cost : search->trials;
+}
+
+/* A trial, and as many more as its links cost. Those who leave are gone as well. */
 static bool fits(struct search *search, const struct tenant_set *gone)
 {
-    unsigned cost = search->question->request->ask_count > 1 ? SEVERAL_ASKS_COST : 1;
+    enum decide_care care = search->trials > 0 ? DECIDE_VERDICT : DECIDE_HURRIED;
     struct tenant_set all = *gone;
+    uint64_t steps;
+    bool fitting;
 
     for (size_t w = 0; w < WORDS; w++)
         all.words[w] |= search->leaving.words[w];
-    search->trials -= cost < search->trials ? cost : search->trials;
-    return preempt_fits_host(search->question, &all) &&
-           fits_beside(search->question, search->conflicted, &all);
+    spend(search, search->question->request->ask_count > 1 ? SEVERAL_ASKS_COST : 1);
+    if (!preempt_fits_host(search->question, &all))
+        return false;
+    fitting = fits_beside(search->question, search->conflicted, &all, care, &steps);
+    spend(search, steps / STEPS_PER_TRIAL);
+    return fitting;
 }
 
 static struct choice choice_of(const struct search *search, const struct tenant_set *set)

@@ -20,6 +20,8 @@ struct key {
     uint8_t least_damage;
     uint8_t preference_first;
     uint8_t has_preference;
+    uint8_t tier_only;
+    uint8_t hurried;
     uint16_t length; /* of preference */
     uint16_t preference[DEVICE_MAX];
 };
@@ -50,6 +52,8 @@ static void fill_key(struct key *key, const struct topology_question *question,
     key->source = (uint8_t)rule->source;
     key->least_damage = rule->least_damage;
     key->preference_first = question->preference_first;
+    key->tier_only = question->tier_only;
+    key->hurried = question->hurried;
     if (question->preference == NULL)
         return;
     key->has_preference = 1;

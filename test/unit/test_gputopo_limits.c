@@ -249,6 +249,31 @@ static void test_gputopo_choose__refuses_for_certain_what_cannot_be(void **state
 }
 
 /* Nobody knows by search whether so dense a graph holds so large a group. */
+static void
+test_gputopo_choose__a_set_of_the_best_tier_alone_costs_little_more_than_nothing(void **state)
+{
+    (void)state;
+    for (unsigned count = 2; count <= 16; count += 2) {
+        struct peer_graph *graph = random_graph(64, 50, 0, count);
+        device_mask all = mask_below(graph->n);
+        struct topology_question question = {
+            .graph = graph, .candidates = all, .idle = all, .count = count, .tier_only = true};
+        struct topology_rule rule = {.mode = TOPOLOGY_HARD, .max_tier = TIER_INTERCONNECT};
+        struct topology_choice whole = choose(graph, count, TOPOLOGY_HARD), any;
+
+        gputopo_choose(&question, &rule, NULL, &any);
+        assert_int_equal(any.tier, whole.tier);
+        assert_int_equal(any.satisfied, whole.satisfied);
+        assert_int_equal(mask_count(any.set), count);
+        assert_true(any.steps <= whole.steps);
+        question.hurried = true;
+        gputopo_choose(&question, &rule, NULL, &any);
+        assert_true(any.tier >= whole.tier);
+        assert_true(any.steps <= 1000);
+        peers_unref(graph);
+    }
+}
+
 static void test_gputopo_choose__a_search_that_gave_up_is_degraded(void **state)
 {
     unsigned unsure = 0;
@@ -279,6 +304,8 @@ int main(void)
         cmocka_unit_test(test_gputopo_choose__no_work_goes_uncounted),
         cmocka_unit_test(test_gputopo_choose__finds_planted_groups_or_says_that_it_gave_up),
         cmocka_unit_test(test_gputopo_choose__refuses_for_certain_what_cannot_be),
+        cmocka_unit_test(
+            test_gputopo_choose__a_set_of_the_best_tier_alone_costs_little_more_than_nothing),
         cmocka_unit_test(test_gputopo_choose__a_search_that_gave_up_is_degraded),
     };
 

@@ -50,30 +50,46 @@ static bool is_fifo(int fd)
            system.f_type != PIPEFS_MAGIC;
 }
 
-/* Nothing is read where nobody has opened it for writing yet; the end looks the same to read(). */
-static int meet_writer(int fd, const char *path, int wait_ms, struct error *err)
+/* Has nobody opened it for writing yet? To read() that looks like the end. */
+static bool is_unmet(int fd)
 {
-    char none;
+    return is_fifo(fd) && !wait_for_bytes(fd, 0);
+}
 
-    if (!is_fifo(fd) || wait_for_bytes(fd, 0) || read(fd, &none, 0) < 0)
-        return 0;
-    if (wait_ms == FOR_EVER)
-        return wait_for_bytes(fd, wait_ms) ? 0 : fail(path, errno, err);
-    return error_set(err, ERR_TIMEOUT, "%s: a pipe that nobody writes to", path);
+/* Some bytes; 0 at the end. Less than that with errno, or ETIMEDOUT when a pipe does not give any.
+ */
+static ssize_t read_piece(int fd, int wait_ms, bool is_first, char *piece, size_t size)
+{
+    for (;;) {
+        ssize_t got = read(fd, piece, size);
+        bool is_early = got == 0 && is_first && is_unmet(fd);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (!is_early && (got >= 0 || errno != EAGAIN))
+            return got;
+        if ((is_early && wait_ms != FOR_EVER) || !wait_for_bytes(fd, wait_ms)) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+        is_first = is_first && !is_early;
+    }
 }
 
 static int read_all(int fd, const char *path, int wait_ms, struct buf *out, struct error *err)
 {
     char piece[16384];
+    bool is_first = true;
     ssize_t got;
 
     do {
-        got = read(fd, piece, sizeof piece);
+        got = read_piece(fd, wait_ms, is_first, piece, sizeof piece);
         if (got > 0)
             buf_add(out, piece, (size_t)got);
-        if (got < 0 && errno == EAGAIN && !wait_for_bytes(fd, wait_ms))
-            return error_set(err, ERR_TIMEOUT, "%s: a pipe that gives nothing", path);
-    } while ((got > 0 && !out->overflowed) || (got < 0 && (errno == EINTR || errno == EAGAIN)));
+        is_first = false;
+    } while (got > 0 && !out->overflowed);
+    if (got < 0 && errno == ETIMEDOUT)
+        return error_set(err, ERR_TIMEOUT, "%s: a pipe that gives nothing", path);
     if (got < 0)
         return fail(path, errno, err);
     if (out->overflowed)
@@ -91,8 +107,6 @@ static int read_path(const char *path, int wait_ms, struct buf *out, struct erro
         return fail(path, errno, err);
     if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
         return error_set(err, ERR_INVALID, "%s: is a directory", path);
-    if (meet_writer(fd, path, wait_ms, err) < 0)
-        return error_pass(err);
     return read_all(fd, path, wait_ms, out, err);
 }
 

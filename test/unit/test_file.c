@@ -43,7 +43,7 @@ static void test_read__does_not_wait_for_somebody_to_open_a_pipe(void **state)
 
     (void)state;
     assert_int_equal(file_read(pipe->path, &text, &err), -ERR_TIMEOUT);
-    assert_contains(err.text, "a pipe that nobody writes to");
+    assert_contains(err.text, "a pipe that gives nothing");
     assert_int_equal(text.length, 0);
 }
 

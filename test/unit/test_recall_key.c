@@ -106,6 +106,7 @@ static void test_recall_key__has_all_of_the_policy(void **state)
     byte_map_skip(&map, struct decide_policy, scores); /* of an order: only merits are remembered */
     byte_map_skip(&map, struct decide_policy, effort); /* one cut short is not remembered */
     byte_map_skip(&map, struct decide_policy, quota);  /* with one nothing is remembered */
+    byte_map_skip(&map, struct decide_policy, care);   /* what is remembered are plans */
     for (size_t at = 0; after = before, byte_map_flip(&map, &at, &after.policy); at++) {
         if (is_same_kind(&before, &after))
             fail_msg("the policy's byte %zu is not looked at", at);

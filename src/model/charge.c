@@ -2,6 +2,9 @@
 /* charge - what one pod takes of its namespace's quota. */
 #include "topofit/quota.h"
 
+#include "topofit/mem.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 /* The charges of a pod while they are summed up, phase by phase. */
@@ -69,43 +72,68 @@ static size_t find_container(const struct request *request, const char *name, si
 }
 
 /*
- * The class of a line in a container's record: devices stand in the order of the asks. Those that
- * are more than asked for are of the last ask's class. NULL: the container asks for nothing.
+ * The classes of the lines in a container's record: devices stand in the order of the asks. Those
+ * that are more than asked for are of the last ask's class. NULL: the container asks for nothing.
  */
-static const struct device_class *class_of_line(const struct request *request, size_t container,
-                                                size_t line)
+static void class_lines(const struct request *request, size_t container, size_t line_count,
+                        const struct device_class **out)
 {
     const struct device_class *class = NULL;
-    size_t end = 0;
+    size_t line = 0;
 
     for (size_t a = 0; a < request->ask_count; a++) {
         if (request->asks[a].container != container)
             continue;
         class = request->asks[a].class;
-        end += request->asks[a].count;
-        if (line < end)
-            return class;
+        for (uint32_t i = 0; i < request->asks[a].count && line < line_count; i++)
+            out[line++] = class;
     }
-    return class;
+    while (line < line_count)
+        out[line++] = class;
 }
 
-static void add_recorded(struct bill *bill, const struct request *request,
-                         const struct allocation *record, size_t phase)
+/* A record being summed up; a line's class is looked up once, and not in each phase. */
+struct recorded {
+    const struct allocation *record;
+    const struct device_class **classes; /* of each line */
+};
+
+/* Free it. */
+static const struct device_class **classes_of(const struct request *request,
+                                              const struct allocation *record)
 {
+    const struct device_class **classes;
+    size_t lines = 0;
+
+    for (size_t c = 0; c < record->container_count; c++)
+        lines += record->containers[c].device_count;
+    classes = xcalloc(lines + 1, sizeof *classes);
+    lines = 0;
     for (size_t c = 0; c < record->container_count; c++) {
         const struct allocated_container *container = &record->containers[c];
-        size_t asking;
 
-        if (container->device_count == 0 || !container_runs_in(container->kind, c, phase))
-            continue;
-        asking = find_container(request, container->name, c);
-        for (size_t k = 0; k < container->device_count; k++) {
-            const struct device_class *class = class_of_line(request, asking, k);
+        if (container->device_count > 0)
+            class_lines(request, find_container(request, container->name, c),
+                        container->device_count, classes + lines);
+        lines += container->device_count;
+    }
+    return classes;
+}
 
-            if (class != NULL)
-                add_line(bill, class, container->devices[k].memory_mib,
+static void add_recorded(struct bill *bill, const struct recorded *recorded, size_t phase)
+{
+    const struct device_class **class = recorded->classes;
+
+    for (size_t c = 0; c < recorded->record->container_count; c++) {
+        const struct allocated_container *container = &recorded->record->containers[c];
+        bool runs = container_runs_in(container->kind, c, phase);
+
+        for (size_t k = 0; runs && k < container->device_count; k++) {
+            if (class[k] != NULL)
+                add_line(bill, class[k], container->devices[k].memory_mib,
                          container->devices[k].cores);
         }
+        class += container->device_count;
     }
     end_phase(bill);
 }
@@ -113,13 +141,15 @@ static void add_recorded(struct bill *bill, const struct request *request,
 size_t charges_of_record(const struct request *request, const struct allocation *record,
                          bool init_done, struct charge *out)
 {
+    const struct recorded recorded = {record, classes_of(request, record)};
     struct bill bill = {.most = out};
 
-    add_recorded(&bill, request, record, PHASE_MAIN);
+    add_recorded(&bill, &recorded, PHASE_MAIN);
     for (size_t c = 0; !init_done && c < record->container_count; c++) {
         if (record->containers[c].kind == CONTAINER_INIT)
-            add_recorded(&bill, request, record, c);
+            add_recorded(&bill, &recorded, c);
     }
+    free(recorded.classes);
     return bill.count;
 }
 

@@ -47,7 +47,7 @@ bool text_matches(const char *name, const char *words);
  */
 bool text_next_item(const char **at, char *item, size_t size);
 
-/* Edit distance of two short words, at most `limit` + 1; for "did you mean". */
+/* Edits from one short word to another, letters swapped being one; at most `limit` + 1. */
 unsigned text_distance(const char *a, const char *b, unsigned limit);
 
 /*

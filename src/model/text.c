@@ -114,7 +114,7 @@ static unsigned lesser(unsigned a, unsigned b)
 
 unsigned text_distance(const char *a, const char *b, unsigned limit)
 {
-    unsigned row[DISTANCE_WORD_MAX + 1];
+    unsigned row[DISTANCE_WORD_MAX + 1], before[DISTANCE_WORD_MAX + 1] = {0}; /* two rows up */
     size_t a_length = strlen(a), b_length = strlen(b);
 
     if (a_length > DISTANCE_WORD_MAX || b_length > DISTANCE_WORD_MAX)
@@ -122,14 +122,18 @@ unsigned text_distance(const char *a, const char *b, unsigned limit)
     for (unsigned j = 0; j <= b_length; j++)
         row[j] = j;
     for (unsigned i = 1; i <= a_length; i++) {
-        unsigned diagonal = row[0];
+        unsigned diagonal = row[0], corner = 0;
 
         row[0] = i;
         for (unsigned j = 1; j <= b_length; j++) {
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
             unsigned same = diagonal + (a[i - 1] != b[j - 1]);
+            unsigned swap = swapped ? corner + 1 : same;
 
+            corner = before[j - 1];
+            before[j - 1] = diagonal;
             diagonal = row[j];
-            row[j] = lesser(same, lesser(row[j], row[j - 1]) + 1);
+            row[j] = lesser(lesser(same, swap), lesser(row[j], row[j - 1]) + 1);
         }
     }
     return row[b_length] <= limit ? row[b_length] : limit + 1;

@@ -93,7 +93,7 @@ static void test_simulate__wrong_usage_is_two(void **state)
         {"-w a -n b -o yaml", "-o: there is no yaml; there are text, json, csv"},
         {"-w a -n b --only topfit", "--only: there is no topfit; did you mean topofit?"},
         {"-w a -n b --only ,", "--only names nothing"},
-        {"-w a -n b -o cvs", "-o: there is no cvs; there are text, json, csv"},
+        {"-w a -n b -o cvs", "-o: there is no cvs; did you mean csv?"},
     };
 
     (void)state;

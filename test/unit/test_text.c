@@ -102,9 +102,11 @@ static void test_text_distance__counts_edits_up_to_the_limit(void **state)
         unsigned limit, want;
     } cases[] = {
         {"listen", "listen", 3, 0}, {"listen", "lisen", 3, 1},
-        {"listen", "litsen", 3, 2}, {"", "abc", 3, 3},
+        {"listen", "litsen", 3, 1}, {"", "abc", 3, 3},
         {"abc", "", 2, 3},          {"kitten", "sitting", 3, 3},
         {"serve", "explain", 2, 3}, {"topology.mode", "topology.node", 3, 1},
+        {"csv", "cvs", 3, 1},       {"abcdef", "badcfe", 3, 3},
+        {"xcsv", "cvsx", 3, 3},
     };
     AUTO_FREE char *endless = xasprintf("%0500d", 0);
 
@@ -112,6 +114,18 @@ static void test_text_distance__counts_edits_up_to_the_limit(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         assert_int_equal(text_distance(cases[i].a, cases[i].b, cases[i].limit), cases[i].want);
     assert_int_equal(text_distance(endless, endless, 3), 4);
+}
+
+static void test_text_nearest__a_short_word_is_near_to_few(void **state)
+{
+    static const char *const words[] = {"text", "json", "csv", "topology-first", NULL};
+
+    (void)state;
+    assert_string_equal(text_nearest("cvs", words, 3), "csv");
+    assert_string_equal(text_nearest("topologi-frist", words, 3), "topology-first");
+    assert_null(text_nearest("xml", words, 3));
+    assert_null(text_nearest("yaml", words, 3));
+    assert_null(text_nearest("", words, 3));
 }
 
 int main(void)
@@ -122,6 +136,7 @@ int main(void)
         cmocka_unit_test(test_text_matches__stars_ask_for_a_part_of_the_name),
         cmocka_unit_test(test_text_next_item__splits_trims_and_skips),
         cmocka_unit_test(test_text_equal_nocase__ignores_case_alone),
+        cmocka_unit_test(test_text_nearest__a_short_word_is_near_to_few),
         cmocka_unit_test(test_text_distance__counts_edits_up_to_the_limit),
     };
 

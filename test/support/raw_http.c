@@ -32,7 +32,8 @@ struct raw_client raw_connect_from(unsigned host, unsigned port)
     int on = 1;
 
     client.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (client.fd < 0 || bind(client.fd, (const struct sockaddr *)&own, sizeof own) != 0 ||
+    if (client.fd < 0 ||
+        (host != 1 && bind(client.fd, (const struct sockaddr *)&own, sizeof own) != 0) ||
         connect(client.fd, (struct sockaddr *)&address, sizeof address) != 0)
         fail_msg("cannot connect to port %u: %s", port, strerror(errno));
     setsockopt(client.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

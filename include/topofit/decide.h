@@ -24,10 +24,14 @@
  */
 #define DECIDE_CALL_TRIALS_MAX 2000000
 
+/* Steps of topology among more than 16 devices, for all nodes of one call: a second or less. */
+#define DECIDE_CALL_STEPS_MAX 1000000
+
 /* What is left of that to a call. One thread at a time. */
 struct decide_effort {
     unsigned trials_left;
-    uint64_t topology_steps; /* of all choices so far, remembered or not */
+    uint64_t topology_steps; /* so far, whether choices were remembered or not */
+    bool is_hurried;         /* they are more than that: some choice had a fraction of the steps */
     bool cut_short;          /* a search for the last node ended because there was none left */
 };
 

@@ -53,6 +53,9 @@ struct topology_question {
     bool hurried;          /* among more than 16 candidates a fraction of the steps */
 };
 
+/* Exact up to this many candidates: no limit applies. */
+#define GPUTOPO_EXACT_MAX 16
+
 /*
  * Steps of one choice at most, among more than 16 candidates. A step is a small bounded piece of
  * work, a microsecond or less.

@@ -10,9 +10,6 @@
 
 #include "topofit/gputopo.h"
 
-/* Exact up to this many candidates: no limit applies. */
-#define GPUTOPO_EXACT_MAX 16
-
 /* --- steps ------------------------------------------------------------------------------------
  *
  * A step is a bounded piece of work: every call of a function that calls itself spends one, and

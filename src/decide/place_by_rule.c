@@ -69,7 +69,7 @@ static void choose_in_order(const struct placing *placing, const struct set_plac
         else
             gputopo_choose_among(question, alike, count, &placing->problem->rule,
                                  placing->problem->memo, &choice);
-        placing->problem->effort->topology_steps += choice.steps;
+        place_note_effort(placing->problem, question, &choice);
         /* One of unknown links is a set, too: it could be, and is not known to be allowed. */
         if (choice.satisfied || choice.tier < out->tier || (out->set == 0 && choice.set != 0))
             *out = choice;

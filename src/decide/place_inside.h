@@ -43,6 +43,10 @@ void place_note_choice(const struct problem *problem, const struct topology_choi
 void place_note_refusal(const struct problem *problem, const struct topology_choice *best,
                         enum reason reason, struct verdict *verdict);
 
+/* What a choice has cost is counted, and whether it was made in a hurry. */
+void place_note_effort(const struct problem *problem, const struct topology_question *question,
+                       const struct topology_choice *choice);
+
 /* The best set under the topology rule; 0 and the verdict's reason when that allows none. */
 device_mask place_by_topology(const struct problem *problem,
                               const struct topology_question *question, struct plan *plan,

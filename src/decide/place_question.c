@@ -80,7 +80,8 @@ void place_question(struct placing *placing, struct topology_question *out)
         .count = placing->wanted->count,
         .preference = placing->preference,
         .preference_first = spreads,
-        .hurried = problem->policy->care == DECIDE_HURRIED,
+        .hurried = problem->policy->care == DECIDE_HURRIED ||
+                   problem->effort->topology_steps >= DECIDE_CALL_STEPS_MAX,
     };
     if (problem->is_divided && !spreads)
         out->preference_first = prefer_partitions(placing);

@@ -29,6 +29,17 @@ static bool will_any_do(const struct problem *problem)
            problem->policy->quota == NULL && !problem->is_divided;
 }
 
+void place_note_effort(const struct problem *problem, const struct topology_question *question,
+                       const struct topology_choice *choice)
+{
+    struct decide_effort *effort = problem->effort;
+
+    if (mask_count(question->candidates) <= GPUTOPO_EXACT_MAX)
+        return;
+    effort->topology_steps += choice->steps;
+    effort->is_hurried = effort->is_hurried || question->hurried;
+}
+
 device_mask place_by_topology(const struct problem *problem,
                               const struct topology_question *question, struct plan *plan,
                               struct verdict *verdict)
@@ -38,7 +49,7 @@ device_mask place_by_topology(const struct problem *problem,
 
     asked.tier_only = will_any_do(problem);
     gputopo_choose(&asked, &problem->rule, problem->memo, &choice);
-    problem->effort->topology_steps += choice.steps;
+    place_note_effort(problem, &asked, &choice);
     plan->degraded = plan->degraded || choice.degraded;
     if (!choice.satisfied) {
         place_note_refusal(problem, &choice, REASON_TOPOLOGY, verdict);

@@ -259,7 +259,8 @@ static const struct node_answer *consider_known(struct extender *extender, struc
         return &known->answer;
     fresh = decide(extender, call, state->node, &state->use, NULL);
     /* What was cut short says how far this call came, not what is so. */
-    if (fresh->reason != REASON_OK && fresh->outcome->verdict.cut_short)
+    if (call->effort.is_hurried ||
+        (fresh->reason != REASON_OK && fresh->outcome->verdict.cut_short))
         return own(call, fresh);
     known = kind_learn(call->kind, call->snapshot, position, fresh);
     return known != NULL ? &known->answer : own(call, fresh);

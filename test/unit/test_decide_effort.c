@@ -2,6 +2,7 @@
 /* What a pod whose containers are hard to combine may cost. */
 #include "support/builders.h"
 #include "support/harness.h"
+#include "support/peer_graphs.h"
 #include "support/test.h"
 
 #include "topofit/decide.h"
@@ -147,6 +148,47 @@ static void test_decide_node__places_what_needs_no_search_also_without_effort(vo
     assert_false(verdict.cut_short);
 }
 
+/* Links among 64 devices at random; whole ones are wanted. */
+static struct node *tangled_node(void)
+{
+    struct node *node = node_plain("n1", DEVICE_MAX, DEVICE_MIB, 1);
+    struct peer_graph *graph = peers_new(DEVICE_MAX);
+    uint32_t random = 5;
+
+    for (unsigned a = 0; a < DEVICE_MAX; a++) {
+        for (unsigned b = a + 1; b < DEVICE_MAX; b++) {
+            struct link link;
+
+            random = random * 1664525 + 1013904223;
+            link = graph_link(random >> 31 ? TIER_INTERCONNECT : TIER_CROSS, 0);
+            peers_note_link(graph, a, b, &link);
+        }
+    }
+    peers_finish(graph);
+    node_steal_graph(node, graph);
+    return node;
+}
+
+static void test_decide_node__hurries_once_the_steps_of_topology_of_a_call_are_spent(void **state)
+{
+    struct decide_effort effort = {.trials_left = DECIDE_CALL_TRIALS_MAX};
+    AUTO(request_clear)
+    struct request request = request_of((struct wish){.count = 12});
+    AUTO(node_unref_pointer) struct node *node = tangled_node();
+    const struct node_use use = use_none(node);
+    uint64_t before = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 1000 && !effort.is_hurried; i++) {
+        before = effort.topology_steps;
+        assert_int_equal(decide(&effort, node, &use, &request).reason, REASON_OK);
+        assert_true(effort.topology_steps > before);
+    }
+    assert_true(effort.is_hurried);
+    assert_true(before >= DECIDE_CALL_STEPS_MAX);
+    assert_true(effort.topology_steps - before < 10000);
+}
+
 static void test_decide_node__is_not_cut_short_where_one_container_finds_no_place(void **state)
 {
     struct decide_effort effort = {.trials_left = 0};
@@ -194,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_decide_node__sees_without_searching_that_amounts_are_too_much),
         cmocka_unit_test(test_decide_node__stops_searching_when_the_effort_is_spent_and_says_so),
         cmocka_unit_test(test_decide_node__places_what_needs_no_search_also_without_effort),
+        cmocka_unit_test(test_decide_node__hurries_once_the_steps_of_topology_of_a_call_are_spent),
         cmocka_unit_test(test_decide_node__is_not_cut_short_where_one_container_finds_no_place),
         cmocka_unit_test(test_filter__bounds_the_search_of_a_call_over_all_its_nodes),
     };

@@ -81,7 +81,8 @@ static int load(const struct arguments *arguments, struct config *config, struct
                                     {"extender.listen", arguments->listen},
                                     {"admin.listen", arguments->admin_listen}};
 
-    if (arguments->config != NULL && command_load_config_at_once(config, arguments->config, err) < 0)
+    if (arguments->config != NULL &&
+        command_load_config_at_once(config, arguments->config, err) < 0)
         return error_pass(err);
     for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
         if (flags[i][1] != NULL && config_set(config, flags[i][0], flags[i][1], err) < 0)

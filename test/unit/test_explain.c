@@ -285,6 +285,7 @@ test_explain_pod__links_are_told_only_where_there_are_some_and_they_are_known(vo
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO(harness_free) struct harness *harness = harness_new();
         AUTO_FREE char *text = NULL, *document = NULL;
+        const json_t *tier;
         size_t kept;
         json_t *view;
 
@@ -295,8 +296,8 @@ test_explain_pod__links_are_told_only_where_there_are_some_and_they_are_known(vo
         document = explain(harness, "p", VIEW_JSON, &kept);
         assert_int_equal(strstr(text, "link quality") != NULL, cases[i].told);
         assert_int_equal(strstr(text, "-     fits    -") == NULL, cases[i].told);
-        assert_int_equal(json_is_null(json_object_get(first_node(document, &view), "tier")),
-                         !cases[i].told);
+        tier = json_object_get(first_node(document, &view), "tier");
+        assert_int_equal(json_is_null(tier), !cases[i].told); /* a macro: it looks twice */
         json_decref(view);
     }
 }

@@ -69,13 +69,13 @@ static void put_machine(struct people *people, struct machine *machine)
 {
     struct api_model *api = people->world->api;
 
+    /* In one write: before its plugin is there, such a node has no devices to give. */
     api_model_put_node(api, &(struct api_node_spec){.name = machine->name,
                                                     .devices = machine->devices,
                                                     .memory_mib = machine->memory_mib,
                                                     .slots = machine->slots,
-                                                    .topology = machine->topology});
-    if (machine->has_plugin)
-        api_model_annotate(api, API_NODE, "", machine->name, "topofit.io/device-plugin", "hami");
+                                                    .topology = machine->topology,
+                                                    .plugin = machine->has_plugin ? "hami" : NULL});
     if (machine->broken != 0) {
         AUTO_FREE char *inventory = inventory_text(machine);
 

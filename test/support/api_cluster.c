@@ -47,6 +47,7 @@ const struct api_object *api_model_put_node(struct api_model *model,
                            count);
     api_object_annotate(node, "topofit.io/inventory", spec->devices > 0 ? inventory : NULL);
     api_object_annotate(node, "topofit.io/topology", spec->topology);
+    api_object_annotate(node, "topofit.io/device-plugin", spec->plugin);
     return old != NULL ? api_store_update(model, node) : api_store_add(model, node);
 }
 

@@ -145,6 +145,7 @@ struct api_node_spec {
     uint64_t memory_mib;
     unsigned slots;       /* 0 = 10 */
     const char *topology; /* annotation topofit.io/topology, or NULL */
+    const char *plugin;   /* annotation topofit.io/device-plugin, or NULL */
 };
 
 /* Create a node, or change one (which keeps its uid). */

@@ -39,6 +39,7 @@ class PlacementCase(ClusterCase):
     @contextlib.contextmanager
     def machine(self, wiring):
         """One machine, of which nothing is left for the next."""
+        self.watch.wait("nothing is left of the one before", lambda states: not states)
         try:
             self.use_node(wiring)
             yield

@@ -15,6 +15,8 @@
 #define INTERVAL_MS 1000u /* between two changes */
 #define TIMEOUT_MS 5000u
 #define UNSEEN_MS 30000u /* a pod that the watch does not show for so long after filter is gone */
+#define LATE_MS 180000u  /* unless the watch has fallen silent, which is noticed after 150 s */
+#define LOOK_AGAIN_MS 5000u
 #define BODY_MAX_BYTES 512
 
 static const struct backoff_limits RETRY_LIMITS = {1000, 60000, 120000};
@@ -25,6 +27,7 @@ struct waker {
     struct backoff backoff;
     uint64_t done;             /* the freed version that was dealt with last */
     uint64_t due_ms;           /* when to deal with a younger one; UINT64_MAX: there is none */
+    uint64_t looked_at;        /* the one for which `due_ms` is only to look again; 0: none */
     uint64_t not_before_ms;    /* the last change or failure was just now */
     uint64_t last_id, sent_id; /* of the request in flight, or 0 */
     uint64_t sent_version;     /* the freed version that it deals with */
@@ -59,32 +62,40 @@ void waker_free(struct waker *waker)
 
 /* --- who waits ------------------------------------------------------------------------------- */
 
+enum waits { WAITS_NOT = 0, WAITS_PERHAPS, WAITS };
+
 /*
  * A pod that the watch has not shown counts for a while: most likely the watch is late, which is
- * when we are needed, and at worst a node is changed in vain.
+ * when we are needed, and at worst a node is changed in vain. After that it counts once it is
+ * shown.
  */
-static bool still_waits(struct waker *waker, const struct waiting_pod *waiting, uint64_t now_ms)
+static enum waits still_waits(struct waker *waker, const struct waiting_pod *waiting,
+                              uint64_t now_ms)
 {
     AUTO(pod_unref_pointer)
     struct pod *pod = cluster_find_pod_by_uid(waker->cluster, waiting->pod->uid);
 
-    if (pod == NULL)
-        return now_ms < waiting->monotonic_ms + UNSEEN_MS;
-    return pod->node[0] == '\0' && !pod->deleting && !pod->finished;
+    if (pod != NULL)
+        return pod->node[0] == '\0' && !pod->deleting && !pod->finished ? WAITS : WAITS_NOT;
+    if (now_ms < waiting->monotonic_ms + UNSEEN_MS)
+        return WAITS;
+    return now_ms < waiting->monotonic_ms + LATE_MS ? WAITS_PERHAPS : WAITS_NOT;
 }
 
 /* Was a pod refused before `version`, and not asked about since? */
-static bool anyone_waits(struct waker *waker, uint64_t version, uint64_t now_ms)
+static enum waits anyone_waits(struct waker *waker, uint64_t version, uint64_t now_ms)
 {
     size_t count;
     AUTO_FREE struct waiting_pod *waiting = history_waiting(waker->history, version, &count);
-    bool found = false;
+    enum waits most_likely = WAITS_NOT;
 
     for (size_t i = 0; i < count; i++) {
-        found = found || still_waits(waker, &waiting[i], now_ms);
+        enum waits waits = still_waits(waker, &waiting[i], now_ms);
+
+        most_likely = waits > most_likely ? waits : most_likely;
         pod_unref(waiting[i].pod);
     }
-    return found;
+    return most_likely;
 }
 
 /*
@@ -130,28 +141,45 @@ static void write_request(struct waker *waker, struct moment now, struct api_req
 /* Whoever waited for what was freed until then has been woken, or nobody did. */
 static void finish(struct waker *waker, uint64_t version)
 {
+    waker->looked_at = 0;
     waker->done = version;
     waker->problem[0] = '\0';
 }
 
+/* Is there something to deal with, and is it time? */
+static bool is_due(struct waker *waker, uint64_t freed, uint64_t now_ms)
+{
+    if (freed <= waker->done || !cluster_is_synced(waker->cluster))
+        return false;
+    if (waker->due_ms == UINT64_MAX || (waker->looked_at != 0 && freed > waker->looked_at)) {
+        waker->due_ms = most(now_ms + DELAY_MS, waker->not_before_ms);
+        waker->looked_at = 0;
+    }
+    return now_ms >= waker->due_ms;
+}
+
 bool waker_next_request(struct waker *waker, struct moment now, struct api_request *out)
 {
-    uint64_t freed;
+    uint64_t freed = cluster_freed(waker->cluster, NULL);
+    enum waits waits;
 
-    if (waker->sent_id != 0 || cluster_freed(waker->cluster, NULL) <= waker->done ||
-        !cluster_is_synced(waker->cluster))
-        return false;
-    if (waker->due_ms == UINT64_MAX)
-        waker->due_ms = most(now.monotonic_ms + DELAY_MS, waker->not_before_ms);
-    if (now.monotonic_ms < waker->due_ms)
+    if (waker->sent_id != 0 || !is_due(waker, freed, now.monotonic_ms))
         return false;
     waker->due_ms = UINT64_MAX;
     freed = cluster_freed(waker->cluster, &waker->node);
-    if (waker->node == NULL || !(anyone_waits(waker, freed, now.monotonic_ms) ||
-                                 (waker->done == 0 && anyone_is_left_over(waker)))) {
+    waits = anyone_waits(waker, freed, now.monotonic_ms);
+    if (waits != WAITS && waker->done == 0 && anyone_is_left_over(waker))
+        waits = WAITS;
+    if (waker->node == NULL || waits == WAITS_NOT) {
         finish(waker, freed);
         return false;
     }
+    if (waits == WAITS_PERHAPS) {
+        waker->looked_at = freed;
+        waker->due_ms = now.monotonic_ms + LOOK_AGAIN_MS;
+        return false;
+    }
+    waker->looked_at = 0;
     waker->sent_version = freed;
     write_request(waker, now, out);
     return true;

@@ -216,7 +216,7 @@ static void test_waker__leaves_pods_alone_that_wait_no_longer(void **state)
         cluster_put_pod(story->cluster, last);
         if (end == 3) {
             free_pod(story, "w");
-            story->now_ms += 60000; /* of this nobody else has heard for long */
+            story->now_ms += 180000; /* and is looked for no longer */
         }
         free_pod(story, "a");
         expect_rest(story);
@@ -243,6 +243,52 @@ test_waker__takes_a_pod_that_the_watch_has_not_shown_to_wait_for_half_a_minute(v
         free_pod(story, "a");
         assert_int_equal(wait_for_request(story), cases[i].wakes);
     }
+}
+
+/* The watch had fallen silent; what was freed meanwhile is no news any more when it is back. */
+static void test_waker__takes_a_pod_to_wait_once_a_late_watch_shows_it(void **state)
+{
+    static const struct {
+        uint64_t late_ms;
+        bool wakes;
+    } cases[] = {{31000, true}, {150000, true}, {179000, true}, {186000, false}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(story_free) struct story *story = story_new();
+        const uint64_t asked_ms = story->now_ms;
+
+        free_pod(story, "w");
+        ask_about(story, "late", 0);
+        ask_about(story, "w", 1);
+        story->now_ms += 31000;
+        free_pod(story, "a");
+        assert_false(wait_for_request(story));
+        while (story->now_ms < asked_ms + cases[i].late_ms) {
+            story->now_ms += 1000;
+            assert_false(next_request(story));
+        }
+        cluster_put_pod(story->cluster, small_pod("late", "late", 1000));
+        story->now_ms += 5000;
+        assert_int_equal(next_request(story), cases[i].wakes);
+    }
+}
+
+static void test_waker__what_is_freed_while_a_late_watch_is_waited_for_wakes_at_once(void **state)
+{
+    AUTO(story_free) struct story *story = story_new();
+
+    (void)state;
+    ask_about(story, "late", 0);
+    ask_about(story, "w", 1);
+    story->now_ms += 31000;
+    free_pod(story, "a");
+    assert_false(wait_for_request(story));
+    ask_about(story, "w", 0);
+    free_pod(story, "b");
+    assert_false(next_request(story));
+    story->now_ms += DELAY_MS;
+    assert_true(next_request(story));
 }
 
 static void test_waker__wakes_when_a_reservation_is_given_back(void **state)
@@ -432,6 +478,8 @@ int main(void)
         cmocka_unit_test(test_waker__leaves_pods_alone_that_wait_no_longer),
         cmocka_unit_test(
             test_waker__takes_a_pod_that_the_watch_has_not_shown_to_wait_for_half_a_minute),
+        cmocka_unit_test(test_waker__takes_a_pod_to_wait_once_a_late_watch_shows_it),
+        cmocka_unit_test(test_waker__what_is_freed_while_a_late_watch_is_waited_for_wakes_at_once),
         cmocka_unit_test(test_waker__wakes_when_a_reservation_is_given_back),
         cmocka_unit_test(test_waker__takes_no_change_of_its_own_for_a_freeing),
         cmocka_unit_test(test_waker__changes_nodes_at_most_once_a_second),

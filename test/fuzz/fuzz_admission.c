@@ -15,12 +15,33 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
+static char gpu[] = "nvidia.com/gpu";
+static char *const asked_about[] = {gpu};
+
 static const struct admit_policy policies[] = {
-    {"topofit-scheduler", "", "", TAKES_OVER_DEFAULT, PRIVILEGED_DENY, DELIVERY_NONE,
-     CORE_POLICY_DEFAULT},
-    {"topofit-scheduler", "nvidia", "nvidia", TAKES_OVER_ANY, PRIVILEGED_WARN,
-     DELIVERY_DOWNWARD_API, CORE_POLICY_FORCE},
-    {"", "", "nvidia", TAKES_OVER_DEFAULT, PRIVILEGED_IGNORE, DELIVERY_NONE, CORE_POLICY_DISABLE},
+    {.scheduler_name = "topofit-scheduler",
+     .runtime_class_name = "",
+     .guarded_classes = "",
+     .takes_over = TAKES_OVER_DEFAULT,
+     .privileged = PRIVILEGED_DENY,
+     .delivery = DELIVERY_NONE,
+     .core_policy = CORE_POLICY_DEFAULT},
+    {.scheduler_name = "topofit-scheduler",
+     .runtime_class_name = "nvidia",
+     .guarded_classes = "nvidia",
+     .resources = asked_about,
+     .resource_count = 1,
+     .takes_over = TAKES_OVER_ANY,
+     .privileged = PRIVILEGED_WARN,
+     .delivery = DELIVERY_DOWNWARD_API,
+     .core_policy = CORE_POLICY_FORCE},
+    {.scheduler_name = "",
+     .runtime_class_name = "",
+     .guarded_classes = "nvidia",
+     .takes_over = TAKES_OVER_DEFAULT,
+     .privileged = PRIVILEGED_IGNORE,
+     .delivery = DELIVERY_NONE,
+     .core_policy = CORE_POLICY_DISABLE},
 };
 
 static void read_request(const json_t *pod, const struct class_table *classes,

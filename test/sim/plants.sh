@@ -33,7 +33,7 @@ no-doubt	src/control/binder.c	s/return attempt->in_doubt || attempt->is_unexplai
 conflict-is-success	src/control/binder_answer.c	s/if (answer->status == 201) {/if (answer->status == 201 \|\| answer->status == 409) {/	"already assigned" is taken for success
 no-uid-in-bind	src/extender/bind.c	s/strcmp(pod->uid, args->pod_uid) != 0/false/	a pod is bound in place of its namesake that is gone
 list-drops-bookings	src/cluster/cluster_pods.c	s/return !pod->finished \&\& !pod_holds_devices(pod)/return false/	a list releases what is booked for pods that it shows unbound
-no-wake	src/control/waker.c	s/waker->sent_id != 0 || cluster_freed(waker->cluster, NULL) <= waker->done/waker->sent_id == 0/	nobody is woken
+no-wake	src/control/waker.c	s/return now_ms >= waker->due_ms;/return false;/	nobody is woken
 lock-no-wait	src/control/lock_keeper_lane.c	s/if (shown->text == NULL || shown->is_free ||/if (shown->text != lane->node || shown->is_free ||/	a lock of another pod is overwritten
 lock-no-version	src/control/lock_keeper_lane.c	s/{.."metadata..":{..*annotations..":{",/{\\"metadata\\":{\\"annotations\\":{%.0s",/;s/^ *lane->sent_version);$/             "");/	the lock is written whatever the node looks like by now
 lock-conflict-is-ours	src/control/lock_keeper_answer.c	s/if (api_answer_is_ok(answer))$/if (answer->status == 409 \&\& step == LANE_TAKES \&\& lane->claims != NULL)\n        lane->claims->state = CLAIM_HELD;\n    else if (api_answer_is_ok(answer))/	a refused lock is taken for ours
